@@ -38,17 +38,27 @@ def home(make_home, sentences):
 
 
 @pytest.fixture
-def trained(home, serve, open_page):
-    """The page, its data set and its run."""
-    serve(home.root)
-    return open_page(PAGE, home.mine), home.data["own"], home.runs["cca"]
+def show(visit, home):
+    """Opens the map of this run."""
+    return lambda **address: visit(data=home.data["own"], **address)
 
 
 @pytest.fixture
-def own(trained):
-    """The map of this run."""
-    app, dataset_id, _ = trained
-    return go(app, data=dataset_id)
+def own(show):
+    return show()
+
+
+@pytest.fixture
+def draw(show, home):
+    """Opens a drawing that must first be made."""
+
+    def drawn(drawing, **query):
+        app = show(run=home.runs["cca"], drawing=drawing, **query)
+        kept = map_name(f"{drawing}-{query['gap']}" if "gap" in query else drawing)
+        until(lambda: kept in home.run("cca").maps())
+        return run(app)
+
+    return drawn
 
 
 def words(app):
@@ -104,15 +114,14 @@ def tell(app, **told):
     run(app)
 
 
-def test_click_shows_the_nearest_in_the_model(trained, sentences):
-    app, dataset_id, run_id = trained
-    go(app, data=dataset_id)
+def test_click_shows_the_nearest_in_the_model(show, home, sentences):
+    app = show()
     assert not charts(app)
     told = canvas(app)
     assert told["selected"] is None
     assert "60 left items and 60 right items" in told["alt"] and "list beside" in told["alt"]
     shown = {"part": "validation", "direction": "x2y"}
-    assert link(app) == {"data": dataset_id, "run": run_id} | shown
+    assert link(app) == {"data": home.data["own"], "run": home.runs["cca"]} | shown
     tell(app, picked={"key": "x7"})
     assert link(app)["sel"] == "x7"
     text = words(app)
@@ -137,9 +146,8 @@ def test_click_shows_the_nearest_in_the_model(trained, sentences):
     assert canvas(app)["selected"] is None
 
 
-def test_click_is_taken_once(trained):
-    app, dataset_id, _ = trained
-    go(app, data=dataset_id, sel="y3")
+def test_click_is_taken_once(show):
+    app = show(sel="y3")
     tell(app, picked={"key": "x7"})
     assert link(app)["sel"] == "x7"
     app.button(key="map-close").click().run()
@@ -163,46 +171,34 @@ def test_a_click_counts_though_an_address_of_before_comes_after_it(own):
     assert canvas(own)["selected"]["item"] == 9, "an address that is new is followed"
 
 
-def test_search_hears_of_a_selection_once(trained):
-    app, dataset_id, _ = trained
-    go(app, data=dataset_id, sel="y3")
-    assert app.session_state["map-selected"] == {dataset_id: "y3"}
+def test_search_hears_of_a_selection_once(show, home):
+    app = show(sel="y3")
+    assert app.session_state["map-selected"] == {home.data["own"]: "y3"}
     del app.session_state["map-selected"]  # as Search does when it asks for it
     app.run()
     assert "map-selected" not in app.session_state, "what is typed there stays"
     tell(app, picked={"key": "x7"})
-    assert app.session_state["map-selected"] == {dataset_id: "x7"}
+    assert app.session_state["map-selected"] == {home.data["own"]: "x7"}
 
 
-def test_what_is_found_is_explained_on_the_spot(trained, sentences):
-    app, dataset_id, _ = trained
-    go(app, data=dataset_id, sel="x3")
+def test_what_is_found_is_explained_on_the_spot(show, home, sentences):
+    app = show(sel="x3")
     run(app.button(key="map-why").click())
     chosen = app.selectbox(key="map-why-of")
     nearest = [int(key[1:]) for _, key, *_ in rows(app, "Nearest")["entries"]]
     assert chosen.value == nearest[0] and len(chosen.options) == len(nearest)
     assert "sv-sum" in html(app), "the bars have a sum"
-    assert "sv-sum" not in html(go(app, data=dataset_id, sel="x3", dims="2"))
+    assert "sv-sum" not in html(go(app, data=home.data["own"], sel="x3", dims="2"))
     assert "map-why" not in {button.key for button in app.button}, "a cut has no words"
 
 
-def test_all_methods_are_asked_what_is_selected_or_typed(trained):
-    app, dataset_id, _ = trained
-    go(app, data=dataset_id, sel="y3")
+def test_all_methods_are_asked_what_is_selected_or_typed(show, home):
+    app = show(sel="y3")
     [link] = [e.proto for e in app.get("page_link") if e.proto.label == "Search this"]
-    assert dict(parse_qsl(link.query_string)) == {"data": dataset_id, "ask": "y3"}
+    assert dict(parse_qsl(link.query_string)) == {"data": home.data["own"], "ask": "y3"}
     tell(app, asked={"text": "some words", "side": "y"})
     search = run(app.switch_page("pages/search.py"))
     assert search.text_input(key="search-own-y").value == "some words"
-
-
-def draw(app, dataset_id, run_id, drawing, **query):
-    """Open a drawing that must first be made."""
-    name = f"{drawing}-{query['gap']}" if "gap" in query else drawing
-    go(app, data=dataset_id, run=run_id, drawing=drawing, **query)
-    kept = map_name(name.replace("-3", "-2"))
-    until(lambda: kept in state.store().runs.get(run_id).maps())
-    run(app)
 
 
 def test_query_falls_among_its_nearest(own, sentences):
@@ -227,11 +223,11 @@ def test_query_falls_among_its_nearest(own, sentences):
     assert canvas(own)["query"] is None and link(own)["sel"] == "x1"
 
 
-def test_link_asks_the_model_again(trained, home, open_page, sentences):
-    app, dataset_id, _ = trained
+def test_link_asks_the_model_again(show, home, open_page, sentences):
     text = sentences.x.content[7]
     # The drawing is named: else a better one may take its place between the two looks.
-    tell(go(app, data=dataset_id, drawing="mds-2"), asked={"text": text, "side": "x"})
+    app = show(drawing="mds-2")
+    tell(app, asked={"text": text, "side": "x"})
     other = go(open_page(PAGE, home.mine), **link(app), table="1")
     assert canvas(other)["query"] == canvas(app)["query"] is not None
     assert rows(other, "Items on the map") is not None
@@ -274,9 +270,8 @@ def test_colours_by_what_is_found_and_by_score(own):
     assert scale["name"] == "similarity to the nearest" and float(scale["high"]) <= 1.0
 
 
-def test_halos_and_the_gap_are_in_the_link(trained):
-    app, dataset_id, run_id = trained
-    go(app, data=dataset_id)
+def test_halos_and_the_gap_are_in_the_link(show, draw):
+    app = show()
     assert canvas(app)["halos"] is None
     run(app.toggle(key="map-halos").set_value(True))
     halos = canvas(app)["halos"]
@@ -284,19 +279,18 @@ def test_halos_and_the_gap_are_in_the_link(trained):
     assert link(app)["halos"] == "1"
     assert "False neighbours" in str(canvas(app)["legend"])
     before = canvas(app)["places"]
-    draw(app, dataset_id, run_id, "mds-2", gap="rank")
+    app = draw("mds-2", gap="rank")
     assert link(app)["gap"] == "rank" and canvas(app)["places"] != before
     assert "matched by rank" in words(app)
     assert "MRR on the map" in words(app)
 
 
-def test_two_sided_drawing_is_shown_when_it_is_there(trained, sentences):
-    app, dataset_id, run_id = trained
-    draw(app, dataset_id, run_id, "two-sided-2")
+def test_two_sided_drawing_is_shown_when_it_is_there(draw):
+    app = draw("two-sided-2")
     assert "drawing" not in link(app)
     assert "within and across the sides" in canvas(app)["alt"]
     assert app.select_slider(key="map-across").value == 70
-    draw(app, dataset_id, run_id, "two-sided-2-50")
+    app = draw("two-sided-2-50")
     assert link(app)["drawing"] == "two-sided-2-50"
     assert app.select_slider(key="map-across").value == 50
     before = canvas(app)
@@ -306,13 +300,11 @@ def test_two_sided_drawing_is_shown_when_it_is_there(trained, sentences):
     assert canvas(app)["places"] != before["places"]
 
 
-def test_drawing_from_other_seeds_says_what_moves(trained):
-    app, dataset_id, run_id = trained
-    draw(app, dataset_id, run_id, "two-sided-2")
+def test_drawing_from_other_seeds_says_what_moves(draw, home):
+    app = draw("two-sided-2")
     run(app.button(key="map-seeds").click())
-    kept = state.store().runs.get(run_id)
-    until(lambda: load_map(kept, "two-sided-2-70")[0].quality.moved is not None)
-    go(app, data=dataset_id, run=run_id, sel="x3")
+    until(lambda: load_map(home.run("cca"), "two-sided-2-70")[0].quality.moved is not None)
+    go(app, data=home.data["own"], run=home.runs["cca"], sel="x3")
     app.button(key="map-seeds").click().run()
     run(app)
     assert "drawings with other seeds" in words(app)
@@ -377,13 +369,12 @@ def test_published_map_opens_with_the_part_of_its_owner(app, sentences):
     assert link(app)["part"] == "test"
 
 
-def test_link_shows_the_same_again(trained):
-    app, dataset_id, run_id = trained
-    draw(app, dataset_id, run_id, "pca-2", sel="y3", at="0.1,-0.25,4")
+def test_link_shows_the_same_again(draw, home):
+    app = draw("pca-2", sel="y3", at="0.1,-0.25,4")
     assert (link(app)["sel"], link(app)["drawing"]) == ("y3", "pca-2")
     assert "(PCA)" in canvas(app)["alt"]
     assert link(app)["at"] == "0.1,-0.25,4"
-    go(app, data=dataset_id, run=run_id, sel="y999", drawing="../etc", at="nowhere")
+    go(app, data=home.data["own"], sel="y999", drawing="../etc", at="nowhere")
     assert "sel" not in link(app)
     assert link(app)["drawing"] == "pca-2", "nonsense changes nothing"
     assert canvas(app)["camera"]["at"] == [0.1, -0.25, 4.0]
@@ -418,12 +409,11 @@ def test_a_link_to_a_demo_trains_and_draws_the_same_elsewhere(
     assert np.sqrt(disparity / len(points[0])) < 1e-3
 
 
-def test_run_of_the_link_that_is_not_here(trained):
-    app, dataset_id, run_id = trained
-    go(app, data=dataset_id, run="f" * 32)
+def test_run_of_the_link_that_is_not_here(show, home):
+    app = show(run="f" * 32)
     assert "The run of this link is not here" in words(app)
     assert canvas(app) is not None
-    assert link(app)["run"] == run_id
+    assert link(app)["run"] == home.runs["cca"]
 
 
 def test_filter_keeps_what_is_selected(own):
@@ -516,14 +506,13 @@ def test_uploaded_text_is_never_markup(app):
     assert "<img src=x" not in html(app) and canvas(app)["typed"] == ["x", HOSTILE]
 
 
-def test_positions_can_leave_the_page(trained, sentences):
-    app, dataset_id, run_id = trained
-    go(app, data=dataset_id)
+def test_positions_can_leave_the_page(show, home, sentences):
+    app = show()
     assert [button.label for button in app.get("download_button")] == ["Positions as CSV"]
     app.toggle(key="map-table").set_value(True).run()
     assert "These items as CSV" in [button.label for button in app.get("download_button")]
 
-    run = state.store().runs.get(run_id)
+    run = home.run("cca")
     placed, parts = drawings.stored_drawing(run, "mds-2"), drawings.parts(run, sentences)
     lines = list(csv.DictReader(io.StringIO(page.positions_csv(placed, parts, sentences))))
     assert len(lines) == 120

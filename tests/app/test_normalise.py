@@ -48,13 +48,13 @@ def home(make_home, titles):
 
 @pytest.fixture
 def app(home, tmp_path, serve, open_page):
-    """The column mode on a copy of these data, not run yet."""
+    """The column mode on a copy of these data."""
     copy = home.copy(tmp_path / "store")
     serve(copy.root)
     app = open_page(PAGE, copy.mine)
     app.session_state.dataset_id = copy.data["titles"]
     app.session_state["search-mode"] = "column"
-    return app
+    return run(app)
 
 
 def shown(app):
@@ -68,7 +68,6 @@ def choose(app, method):
 
 
 def test_a_pasted_column_survives_a_reload(app, open_page):
-    run(app)
     app.text_area[0].set_value("senior nurse").run()
     again = open_page(PAGE, app.session_state.workspace)
     again.session_state.dataset_id = app.session_state.dataset_id
@@ -85,7 +84,6 @@ def test_lines_are_cleaned_and_bounded():
 
 
 def test_every_line_gets_its_group_and_what_is_known_is_counted(app, titles):
-    run(app)
     choose(app, "tfidf_cosine")
     lines = "senior baker\nnurse wanted\n<img src=x onerror=alert(1)>"
     run(app.text_area(key="normalise-text").set_value(lines))
@@ -112,7 +110,6 @@ def bring(app, data, name="names.csv"):
     ],
 )
 def test_a_column_comes_as_a_file(app, data, name):
-    run(app)
     choose(app, "tfidf_cosine")
     bring(app, data, name)
     assert shown(app)["text"].tolist() == ["senior baker", "nurse, wanted"]
@@ -123,7 +120,6 @@ def test_a_column_comes_as_a_file(app, data, name):
 
 
 def test_another_column_of_a_file_is_taken(app):
-    run(app)
     bring(app, b"a,b\nred,senior baker\nblue,our new nurse\n")
     assert shown(app)["text"].tolist() == ["red", "blue"]
     column = next(s for s in app.selectbox if (s.key or "").startswith("normalise-column"))
@@ -159,7 +155,6 @@ def test_of_a_long_file_the_first_lines_are_taken(app, monkeypatch):
 
 @pytest.mark.parametrize("part", ["validation", "test"])
 def test_examples_of_the_part_shown_fill_the_column(app, titles, part):
-    run(app)
     assert app.query_params["part"] == "validation"
     press(app, "Measured on", part)
     button = app.button(key="normalise-examples")
@@ -260,7 +255,6 @@ def test_corrections_are_followed_at_once_and_not_kept(app):
 
 def test_what_was_corrected_in_the_table_is_followed_in_it(app, monkeypatch):
     """Its answers are another's from then on: no tick of before may be read beside them."""
-    run(app)
     choose(app, "cca")
     app.text_area(key="normalise-text").set_value("our head baker\nsenior baker")
     correct(app, ("some person", "welder", 1))
@@ -284,7 +278,6 @@ def test_what_was_corrected_in_the_table_is_followed_in_it(app, monkeypatch):
 
 
 def test_corrections_of_held_out_texts_are_refused_and_the_others_followed(app, titles):
-    run(app)
     choose(app, "cca")
     at = state.store().runs.get(app.session_state["normalise-run"]).arrays()["x_validation"][0]
     text = str(titles.x.content[at])

@@ -35,12 +35,9 @@ def home(make_home, sentences):
 
 
 @pytest.fixture
-def trained(home, serve, open_page):
-    """The page on these data, not run yet."""
-    serve(home.root)
-    app = open_page(PAGE, home.mine)
-    app.session_state.dataset_id = home.data["own"]
-    return app
+def trained(visit, home):
+    """The page on these data."""
+    return visit(data=home.data["own"])
 
 
 def lines(app, i):
@@ -55,7 +52,6 @@ def marked(app):
 
 
 def test_every_run_answers_and_says_why(trained, sentences):
-    run(trained)
     first = trained.selectbox(key="search-item-x").value
     assert "It is in the validation part." in html(trained)
     assert {len(lines(trained, i)) > 0 for i in (0, 1)} == {True}
@@ -85,7 +81,6 @@ def test_of_a_score_that_is_no_sum_parts_are_hidden_in_turn(
 
 
 def test_words_of_ones_own_are_asked_and_never_in_the_link(trained, sentences):
-    run(trained)
     run(trained.text_input(key="search-own-x").set_value("<b>" + sentences.x.content[0]))
     assert "ask" not in trained.query_params
     assert "none is marked as right" in html(trained)
@@ -95,7 +90,6 @@ def test_words_of_ones_own_are_asked_and_never_in_the_link(trained, sentences):
 
 
 def test_a_known_text_is_the_item_it_is(trained, sentences):
-    run(trained)
     run(trained.text_input(key="search-own-x").set_value(sentences.x.content[5]))
     assert "none is marked as right" not in html(trained)
     assert "✓" in html(trained)
@@ -107,7 +101,6 @@ def rows(app, name):
 
 
 def test_nothing_is_hidden_and_the_example_is_of_the_part_shown(trained, sentences):
-    run(trained)
     assert trained.query_params["part"] == "validation"
     item = trained.selectbox(key="search-item-x")
     assert len(item.options) == len(sentences.x) and item.value == rows(trained, "x_validation")[0]
@@ -123,7 +116,6 @@ def test_nothing_is_hidden_and_the_example_is_of_the_part_shown(trained, sentenc
 
 
 def test_words_of_ones_own_stay_beside_an_address_of_before_and_another_part(trained):
-    run(trained)
     address = trained.query_params["ask"]
     run(trained.text_input(key="search-own-x").set_value("words of mine"))
     trained.query_params["ask"] = address
@@ -135,7 +127,6 @@ def test_words_of_ones_own_stay_beside_an_address_of_before_and_another_part(tra
 
 
 def test_a_published_view_keeps_its_part_and_can_be_asked(trained, sentences, open_page):
-    run(trained)
     press(trained, "Measured on", "test")
     test = rows(trained, "x_test")[0]
     trained.session_state["search-share"] = True

@@ -212,12 +212,8 @@ def _best(
     first = next(iter(by_id.values())).run
     pipelines = {run_id: entry.run.pipeline() for run_id, entry in by_id.items()}
     validation, test = (held_out(first, part, table.pairs) for part in ("validation", "test"))
-    metric, asking, scale = (
-        blend.metric,
-        cast(Any, table.direction),
-        cast(Any, blend.normalization),
-    )
-    directions = preferences.query_sides(table.direction)
+    metric, directions = blend.metric, preferences.query_sides(table.direction)
+    asking, scale = cast(Any, table.direction), cast(Any, blend.normalization)
     train = first.take(table.pairs, "train")
     chosen = choose_blend(pipelines, train, validation, metric, asking, normalization=scale)
     is_blend = len(chosen.path) > 1

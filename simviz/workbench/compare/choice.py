@@ -277,13 +277,8 @@ def _choose_metric(metrics: Sequence[str], default: str) -> str:
     # The chosen one stands for all of its kind, whatever their k.
     others = [m.name for m in _ANSWERED if m.level in kinds and _stem(m.name) != _stem(name)]
     with st.popover(name.partition(" (")[0], key="compare-metrics"):
-        st.selectbox(
-            "Metric",
-            list(dict.fromkeys([*metrics, name, *others])),
-            key=key,
-            help=metric.description,
-            persist_state="session",
-        )
+        offered = forms.session_options([*dict.fromkeys([*metrics, name, *others])], key)
+        st.selectbox("Metric", **offered, help=metric.description)
         change: dict[str, Any] = {"key": "compare-k", "on_change": _set_k, "args": (metric,)}
         if isinstance(metric, Precision | Recall | NDCG | MRR | Success):
             st.session_state["compare-k"] = metric.k

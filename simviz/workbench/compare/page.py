@@ -160,23 +160,17 @@ def _show_more(run_table: RunTable) -> None:
 def _differing(table: RunTable) -> dict[str, dict[str, Any]]:
     """Parameters in which runs of one method differ, each with its value by run."""
     results: dict[str, dict[str, Any]] = {}
-    methods: dict[str, list[dict[str, Any]]] = {}
+    known: dict[str, set[tuple[str, str]]] = {}  # methods with their values, by parameter
     for entry in table.entries:
         info = entry.run.info
         if info.is_derived or info.is_imported:
             continue
         request = runs.request_of(info)
-        values = request.default_params | request.params
-        methods.setdefault(info.method, []).append(values)
-        for name, value in values.items():
+        for name, value in (request.default_params | request.params).items():
             is_plain = isinstance(value, bool | int | float | str) or value is None
             results.setdefault(name, {})[entry.run.id] = value if is_plain else repr(value)
-    apart = {
-        name
-        for runs_of_method in methods.values()
-        for name in runs_of_method[0]
-        if len({repr(values.get(name)) for values in runs_of_method}) > 1
-    }
+            known.setdefault(name, set()).add((info.method, repr(value)))
+    apart = {name for name, values in known.items() if len(values) > len(dict(values))}
     return {name: values for name, values in results.items() if name in apart}
 
 

@@ -62,10 +62,8 @@ def request_for(entries: Sequence[RunEntry], n: int, table: RunTable) -> Divisio
     """Ask for these runs; those of one method are settings to choose among."""
     tree = [entry.run.info.spec for entry in entries]
     # In an order of their own: the request is the same whichever run is best just now.
-    ordered = sorted(
-        tree, key=lambda one: (one["method"], repr(one["params"]), repr(one.get("features")))
-    )
-    specs = [JobSpec.from_json(one, state.workspace()) for one in ordered]
+    tree.sort(key=lambda one: (one["method"], repr(one["params"]), repr(one.get("features"))))
+    specs = [JobSpec.from_json(one, state.workspace()) for one in tree]
     made = divisions_spec(specs, n=n, metric=table.metric, direction=table.direction)
     assert isinstance(made, DivisionsSpec)
     return made
@@ -99,9 +97,8 @@ def _show_splits(
     base = against if against in splits.names else splits.names[0]
     compared = splits.comparisons(baseline=base) if len(splits.names) > 1 else None
     order = np.argsort(-np.nanmean(splits.values, axis=0), kind="stable").tolist()
-    if compared is not None and not compared.higher_is_better:
-        order = order[::-1]
     if compared is not None:
+        order = order if compared.higher_is_better else order[::-1]
         st.html(f'<p class="sv-next">{_verdict(compared, order, base, splits.metric)}</p>')
     is_swept = any(len(settings) > 1 for settings in trainings.values())
     drawn, lines = [], []
@@ -110,13 +107,9 @@ def _show_splits(
         fixed = _fixed(of_title[title], table)
         drawn.append(DividedValues(of_title[title][0].look, title, values, fixed))
         one = None if compared is None or title == base else compared.between(title, base)
-        line = [
-            title,
-            f"{np.nanmean(values):.3f} ± {np.nanstd(values, ddof=1):.3f}",
-            "–" if fixed is None else f"{fixed:.3f}",
-            "–" if one is None else display.signed(one.difference),
-            "–" if one is None else p_text(one.p_value),
-        ]
+        line = [title, f"{np.nanmean(values):.3f} ± {np.nanstd(values, ddof=1):.3f}"]
+        line.append("–" if fixed is None else f"{fixed:.3f}")
+        line += [display.signed(one.difference), p_text(one.p_value)] if one else ["–", "–"]
         if is_swept:
             times = np.bincount(splits.selected[:, j], minlength=len(trainings[title]))
             often = trainings[title][int(times.argmax())].set_values
@@ -152,9 +145,8 @@ def _verdict(compared: Comparisons, order: Sequence[int], base: str, metric: str
 def _fixed(entries: Sequence[RunEntry], table: RunTable) -> float | None:
     """On the fixed test part, of the run that is best on the fixed validation part."""
     sign = 1.0 if parse_metric(table.metric).higher_is_better else -1.0
-    results: list[tuple[float, float]] = []
-    for entry in entries:
-        if len(entry.run.measured) == len(MEASURED):
-            by, value = (entry.run.value(table.metric, table.direction, part) for part in MEASURED)
-            results.append((sign * by, value))
-    return max(results)[1] if results else None
+    whole = [entry.run for entry in entries if len(entry.run.measured) == len(MEASURED)]
+    figures = [
+        [run.value(table.metric, table.direction, part) for part in MEASURED] for run in whole
+    ]
+    return max((sign * by, value) for by, value in figures)[1] if figures else None

@@ -196,9 +196,8 @@ def _show_menu(
     with st.popover(f"Show · {n_set}" if n_set else "Show", icon=":material/tune:"):
         names = {"": "Both sides", "x": x_name, "y": y_name}
         st.radio("Items", **forms.options(names), **bound(view, "side", "map-side"))
-        shown_parts = {"": "All parts"} | {part: part for part in present}
-        part_options = forms.options(shown_parts)
-        st.radio("Part of the split", **part_options, **bound(view, "part", "map-part"))
+        in_parts = forms.options({"": "All parts"} | {part: part for part in present})
+        st.radio("Part of the split", **in_parts, **bound(view, "part", "map-part"))
         if view.drawing != DEFAULT_LAYOUT:
             _show_gap(view, placed.drawing)
         code.show_map(view, run)
@@ -281,12 +280,9 @@ def _show_stability(quality: Quality, draw_again: Callable[[], None]) -> None:
         forms.button(label, "map-seeds", draw_again, icon="casino", help=text)
         return
     steady, often = (quality.moved == 0).mean(), (quality.moved > N_SEEDS / 2).mean()
-    display.figures(
-        [
-            (percent(steady), f"of items keep their neighbours with {N_SEEDS} other seeds"),
-            (percent(often), f"have others in {N_SEEDS // 2 + 1} of {N_SEEDS} drawings or more"),
-        ]
-    )
+    kept = f"of items keep their neighbours with {N_SEEDS} other seeds"
+    moved = f"have others in {N_SEEDS // 2 + 1} of {N_SEEDS} drawings or more"
+    display.figures([(percent(steady), kept), (percent(often), moved)])
 
 
 def _show_gap(view: View, drawing: JointMap) -> None:

@@ -234,9 +234,9 @@ def parse(text: str) -> tuple[tuple[str, ...], str]:
     """Return the lines of what was pasted, and what was left out."""
     every = [" ".join(line.split())[:LONGEST] for line in text.splitlines()]
     distinct = tuple(dict.fromkeys(filter(None, every)))
-    n_left, text = len(distinct) - MAX_LINES, f"lines beyond the first {MAX_LINES:,} are left out"
-    problem = f"{n_left:,} {text}. Normalise them separately." if n_left > 0 else ""
-    return distinct[:MAX_LINES], problem
+    n_left = len(distinct) - MAX_LINES
+    problem = f"{n_left:,} lines beyond the first {MAX_LINES:,} are left out."
+    return distinct[:MAX_LINES], f"{problem} Normalise them separately." if n_left > 0 else ""
 
 
 def examples(run: Run, pairs: PairSet, part: Part, n: int = 20) -> list[str]:
