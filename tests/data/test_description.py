@@ -165,6 +165,10 @@ def test_side_without_the_column_takes_it_through_its_pairs():
     np.testing.assert_array_equal(numbers[:4], [2000, 2005, 2000, np.nan])
     turned = PairSet(y, items(4), belongs.T)
     assert paired_column(turned, "kind").tolist()[3:] == ["a", "a", "a", MISSING]
+    unknown = PairSet(
+        items(1), items(3, kind=[None, None, "c"]), Relevance(sp.csr_array([[1, 1, 1]]))
+    )
+    assert paired_column(unknown, "kind")[0] == "c", "what is not known has no vote"
     both = PairSet(items(3, kind=[None, "q", "r"]), y, Relevance.identity(3))
     assert paired_column(both, "kind").tolist()[0] == MISSING, "its own column says nothing"
 
