@@ -48,8 +48,8 @@ class Chart:
         self.look = get_theme(theme)
         self.figure = go.Figure()
 
-    def style(self, curve: Curve) -> MethodStyle:
-        return method_style(curve.method, self.look)
+    def style(self, method: str) -> MethodStyle:
+        return method_style(method, self.look)
 
     def line(
         self,
@@ -63,11 +63,11 @@ class Chart:
         pressed: bool = False,
     ) -> None:
         """Add a method's curve; each point carries the method, then its row of the columns."""
-        style = self.style(curve)
+        style = self.style(curve.method)
         marker = {"symbol": style.symbol, "size": 7, "color": style.colour}
         if pressed:
             marker |= {"symbol": "circle", "opacity": 0, "size": 0}
-        rows = zip(*columns, strict=True)
+        rows: list[Any] = [[curve.method, *row] for row in zip(*columns, strict=True)]
         self.figure.add_scatter(
             x=x,
             y=y,
@@ -77,47 +77,37 @@ class Chart:
             line={"color": style.colour, "dash": style.dash, "width": 2.2},
             marker=marker if markers or pressed else None,
             selected={"marker": {"opacity": 1, "size": 9}} if pressed else None,
-            customdata=[[curve.method, *row] for row in rows]
-            if columns
-            else [curve.method] * len(np.asarray(x)),
+            customdata=rows if columns else [curve.method] * len(np.asarray(x)),
             # The name by reference: a label may hold what Plotly would fill in.
             hovertemplate=f"<b>%{{fullData.name}}</b><br>{hover}<extra></extra>",
         )
 
-    def band(self, colour: str, x: ArrayLike, low: ArrayLike, high: ArrayLike) -> None:
-        """Add a confidence band, which no pointer catches and no legend names."""
-        across = np.asarray(x)
-        self.figure.add_scatter(
-            x=np.r_[across, across[::-1]],
-            y=np.r_[np.asarray(high), np.asarray(low)[::-1]],
-            fill="toself",
-            fillcolor=translucent(colour, 0.13),
-            line={"width": 0},
-            mode="lines",
-            hoverinfo="skip",
-            showlegend=False,
-        )
+    def trace(
+        self, x: Any, y: Any, mode: str, *, hover: str = "", name: str = "", **look: Any
+    ) -> None:
+        """Add points or a line; without a text no pointer catches it, without a name no legend."""
+        caught = {"hovertemplate": f"{hover}<extra></extra>"} if hover else {"hoverinfo": "skip"}
+        named = {"name": name or None, "showlegend": bool(name)}
+        self.figure.add_scatter(x=x, y=y, mode=mode, **caught, **named, **look)
+
+    def band(
+        self, colour: str, x: Any, low: Any, high: Any, *, opacity: float = 0.13, name: str = ""
+    ) -> None:
+        """Add a confidence band."""
+        path = np.concatenate([x, x[::-1]]), np.concatenate([high, low[::-1]])
+        fill = translucent(colour, opacity)
+        self.trace(*path, "lines", name=name, fill="toself", fillcolor=fill, line={"width": 0})
 
     def dotted(self, x: ArrayLike, y: ArrayLike) -> None:
         """Add a thin dotted line, such as that of a score that knows nothing."""
-        line = {"color": self.look.muted, "width": 1, "dash": "dot"}
-        self.figure.add_scatter(
-            x=x, y=y, mode="lines", line=line, hoverinfo="skip", showlegend=False
-        )
+        self.trace(x, y, "lines", line={"color": self.look.muted, "width": 1, "dash": "dot"})
 
     def ring(
-        self,
-        colour: str,
-        x: ArrayLike,
-        y: ArrayLike,
-        size: float,
-        width: float = 1.8,
-        name: str = "",
+        self, colour: str, x: Any, y: Any, size: float, width: float = 1.8, name: str = ""
     ) -> None:
         """Add a ring around points; no legend names it unless it is given a name."""
         marker = {"symbol": "circle-open", "size": size, "color": colour, "line": {"width": width}}
-        legend = {"name": name or None, "showlegend": bool(name), "hoverinfo": "skip"}
-        self.figure.add_scatter(x=x, y=y, mode="markers", marker=marker, **legend)
+        self.trace(x, y, "markers", name=name, marker=marker)
 
     def finish(
         self,
@@ -142,6 +132,16 @@ class Chart:
 
 def floats(*columns: ArrayLike) -> list[NDArray[np.float64]]:
     return [np.asarray(column, dtype=np.float64) for column in columns]
+
+
+def check_lengths(label: str, what: str, *columns: ArrayLike | None) -> None:
+    """Refuse a curve whose columns are empty, or not equally long."""
+    lengths = {len(np.asarray(column)) for column in columns if column is not None}
+    if len(lengths) != 1 or 0 in lengths:
+        raise ValueError(
+            f"The curve of {label!r} needs one {what}, at least one; got lengths "
+            f"{sorted(lengths)}."
+        )
 
 
 def rows_of(curve: Curve, **columns: ArrayLike) -> list[dict[str, Any]]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from simviz.charts._chart import MEASURED_AXIS, Chart
+from simviz.charts._chart import MEASURED_AXIS, Chart, check_lengths, rows_of
 from simviz.charts.style import Theme, ThemeName, clean_text, safe_text
 from simviz.evaluation.curves import DimensionCurve as Measured
 from simviz.evaluation.differences import Z_95
@@ -99,16 +99,13 @@ def dimension_figure(
     if isinstance(curves, Mapping):
         curves = [_measured(name, curve) for name, curve in curves.items()]
     drawn = sorted(map(_sorted_by_dimension, curves), key=lambda curve: -_best(curve)[1])
-    described = []
+    described, hover = [], "%{y:.3f} with %{x:,} dimensions"
     for curve in drawn:
-        dimensions, values = np.asarray(curve.dimensions), np.asarray(curve.values)
-        colour = chart.style(curve).colour
-        best_at, best = _best(curve)
+        colour, (best_at, best) = chart.style(curve.method).colour, _best(curve)
         value = f"{best:.3f} at {best_at:g}"
-        hover = "%{y:.3f} with %{x:,} dimensions"
         if curve.low is not None and curve.high is not None and len(drawn) <= MAX_BANDS:
-            chart.band(colour, dimensions, curve.low, curve.high)
-        chart.line(curve, value, dimensions, values, hover, markers=True)
+            chart.band(colour, curve.dimensions, curve.low, curve.high)
+        chart.line(curve, value, curve.dimensions, curve.values, hover, markers=True)
         chart.ring(colour, [best_at], [best], 15)
         described.append(f"{clean_text(curve.label, 40)} {value}")
     if drawn:
@@ -116,7 +113,7 @@ def dimension_figure(
         chart.figure.add_annotation(
             **{"text": f"{best:.3f} at {at:g}", "x": np.log10(at), "xanchor": "right"},
             **{"y": best, "yanchor": "bottom", "xshift": 9, "yshift": 8, "showarrow": False},
-            font={"color": chart.style(drawn[0]).colour, "size": 12},
+            font={"color": chart.style(drawn[0].method).colour, "size": 12},
         )
     measured = [at for curve in drawn for at in np.asarray(curve.dimensions).tolist()]
     return chart.finish(
@@ -149,16 +146,11 @@ def training_figure(
 ) -> go.Figure:
     """Draw a metric against the steps of training."""
     last = max((float(np.max(curve.at)) for curve in curves), default=0.0)
-    return _progress_figure(curves, theme, "%{y:.4g} after %{x:,} steps").finish(
+    return _progress(curves, theme, "%{y:.4g} after %{x:,} steps").finish(
         f"{clean_text(metric, 40)} while {len(curves)} methods train; first and last values: "
         f"{_ends(curves)}.",
-        x={
-            "title_text": "step of training",
-            "showgrid": False,
-            "showline": True,
-            "rangemode": "tozero",
-            "dtick": 1 if last < 5 else None,
-        },
+        x={"title_text": "step of training", "showgrid": False, "showline": True}
+        | {"rangemode": "tozero", "dtick": 1 if last < 5 else None},
         # Scores that hardly move have ticks of many digits.
         y={"title_text": safe_text(metric, 40), "showgrid": True, "automargin": True}
         | _least_span(curves),
@@ -172,7 +164,7 @@ def learning_figure(
     """Draw a metric against the number of pairs trained on."""
     measured = sorted({int(at) for curve in curves for at in np.asarray(curve.at).tolist()})
     ticks = [at for before, at in pairwise([0, *measured]) if at >= 1.3 * before]
-    return _progress_figure(curves, theme, "%{y:.3f} from %{x:,} pairs").finish(
+    return _progress(curves, theme, "%{y:.3f} from %{x:,} pairs").finish(
         f"{clean_text(metric, 40)} against the number of pairs trained on for {len(curves)} "
         f"methods; from the fewest and from all: {_ends(curves)}.",
         x=_log_axis("pairs trained on", ticks),
@@ -186,15 +178,13 @@ def progress_records(curves: Sequence[ProgressCurve]) -> list[dict[str, Any]]:
     return _records(curves, "at")
 
 
-def _progress_figure(
-    curves: Sequence[ProgressCurve], theme: ThemeName | Theme, hover: str
-) -> Chart:
+def _progress(curves: Sequence[ProgressCurve], theme: ThemeName | Theme, hover: str) -> Chart:
     """All bands, then all curves."""
     chart = Chart(theme)
     for curve in curves:
-        _check_lengths(curve)
+        check_lengths(curve.label, "value (and bound) per place", *curve[2:])
         if curve.low is not None and curve.high is not None:
-            chart.band(chart.style(curve).colour, curve.at, curve.low, curve.high)
+            chart.band(chart.style(curve.method).colour, curve.at, curve.low, curve.high)
     for curve in curves:
         few, last = len(np.asarray(curve.at)) <= _FEW, float(np.asarray(curve.values)[-1])
         chart.line(curve, f"{last:.3f}", curve.at, curve.values, hover, markers=few)
@@ -220,9 +210,8 @@ def _round_numbers(measured: Sequence[float]) -> list[int]:
 
 
 def _log_axis(title: str, ticks: Sequence[int]) -> dict[str, Any]:
-    texts = [f"{tick:,}" for tick in ticks]
-    axis = {"title_text": title, "type": "log", "tickvals": ticks, "ticktext": texts}
-    return axis | MEASURED_AXIS
+    axis = {"title_text": title, "type": "log", **MEASURED_AXIS}
+    return axis | {"tickvals": ticks, "ticktext": [f"{tick:,}" for tick in ticks]}
 
 
 def _ends(curves: Sequence[ProgressCurve]) -> str:
@@ -230,17 +219,13 @@ def _ends(curves: Sequence[ProgressCurve]) -> str:
     return ", ".join(f"{clean_text(la, 40)} {a:.3g} and {b:.3g}" for la, (a, b) in ends) or "none"
 
 
-def _records(
-    curves: Sequence[DimensionCurve] | Sequence[ProgressCurve], at: str
-) -> list[dict[str, Any]]:
-    rows: list[dict[str, Any]] = []
-    for method, label, *columns in curves:
-        n = len(np.asarray(columns[0]))
-        parts = [[None] * n if part is None else np.asarray(part).tolist() for part in columns]
-        for place, value, low, high in zip(*parts, strict=True):
-            measured = {at: place, "value": float(value), "low": low, "high": high}
-            rows.append({"method": method, "label": label, **measured})
-    return rows
+def _records(curves: Sequence[DimensionCurve | ProgressCurve], at: str) -> list[dict[str, Any]]:
+    rows = []
+    for curve in curves:
+        unknown = [None] * len(np.asarray(curve[2]))
+        parts: list[Any] = [unknown if part is None else part for part in curve[2:]]
+        rows += rows_of(curve, **dict(zip((at, "value", "low", "high"), parts, strict=True)))
+    return [row | {"value": float(row["value"])} for row in rows]
 
 
 def _measured(name: str, curve: Measured) -> DimensionCurve:
@@ -254,20 +239,10 @@ def _measured(name: str, curve: Measured) -> DimensionCurve:
 
 def _checked(curve: DimensionCurve | tuple[Any, ...]) -> DimensionCurve:
     curve = DimensionCurve(*curve)
-    _check_lengths(curve)
+    check_lengths(curve.label, "value (and bound) per dimension", *curve[2:])
     if np.min(np.asarray(curve.dimensions)) < 1:
         raise ValueError(f"Dimensions begin at 1; {curve.label!r} has a smaller one.")
     return curve
-
-
-def _check_lengths(curve: DimensionCurve | ProgressCurve) -> None:
-    lengths = {len(np.asarray(part)) for part in curve[2:] if part is not None}
-    if len(lengths) != 1 or 0 in lengths:
-        place = "dimension" if isinstance(curve, DimensionCurve) else "place"
-        raise ValueError(
-            f"The curve of {curve.label!r} needs one value (and bound) per {place}, at least one; "
-            f"got lengths {sorted(lengths)}."
-        )
 
 
 def _sorted_by_dimension(curve: DimensionCurve | tuple[Any, ...]) -> DimensionCurve:

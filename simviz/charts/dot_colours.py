@@ -17,7 +17,6 @@ from simviz.data.description import MISSING
 MAX_GROUPS = 7
 #: Steps that a scale of numbers is drawn in.
 _STEPS = 24
-_SHAPES = ("circle", "diamond")
 
 
 def colorscale(scale: Sequence[str]) -> list[list[Any]]:
@@ -81,11 +80,8 @@ def group_items(
     """Turn sides, numbers or groups into colours and a legend."""
     values = _values(color_by, *sizes)
     own = (look.accent, look.second) if values is None else (look.muted, look.muted)
-    sides = tuple(
-        {"key": f"s{k}", "name": safe_line(names[k], 40), "count": sizes[k],
-         "shape": _SHAPES[k], "colour": own[k]}
-        for k in (0, 1)
-    )  # fmt: skip
+    named_sides = [safe_line(name, 40) for name in names]
+    sides = tuple(map(_entry, ("s0", "s1"), named_sides, sizes, own, ("circle", "diamond")))
     if values is None:
         return Grouping(own, None, sides)
     if values.dtype.kind == "f":
@@ -102,19 +98,16 @@ def group_items(
     code = {name: k for k, name in enumerate(named)} | {MISSING: len(named) + 1}
     index = np.array([code.get(name, len(named)) for name in texts], dtype=np.uint8)
     colours = (*hues[: len(named)], look.palette[-1], *([_faint(look)] if n_missing else []))
-    entries = [
-        {"key": f"g{k}", "name": name, "count": counts[name], "shape": "square", "colour": hue}
-        for k, (name, hue) in enumerate(zip(named, hues, strict=False))
-    ]
-    others = int((index == len(named)).sum())
-    if others:
-        name = f"{len(counts) - len(named)} others"
-        entries.append({"key": f"g{len(named)}", "name": name, "count": others,
-                        "shape": "square", "colour": look.palette[-1]})  # fmt: skip
-    if n_missing:
-        entries.append({"key": f"g{len(named) + 1}", "name": "no value", "count": n_missing,
-                        "shape": "square", "colour": _faint(look)})  # fmt: skip
+    groups = [(name, counts[name], hue) for name, hue in zip(named, hues, strict=False)]
+    n_others = int((index == len(named)).sum())
+    groups.append((f"{len(counts) - len(named)} others", n_others, look.palette[-1]))
+    groups.append(("no value", n_missing, _faint(look)))
+    entries = [_entry(f"g{k}", *group) for k, group in enumerate(groups) if group[1]]
     return Grouping(colours, index, (*sides, *entries))
+
+
+def _entry(key: str, name: str, count: int, colour: str, shape: str = "square") -> dict[str, Any]:
+    return {"key": key, "name": name, "count": count, "shape": shape, "colour": colour}
 
 
 def _faint(look: Theme) -> str:

@@ -26,24 +26,17 @@ _PICTURE = 0.06
 
 def paper_figure(source: Figure, *, theme: ThemeName | Theme = "light") -> go.Figure:
     """Draw a figure that an experiment found."""
+    looks = [(s.method or s.label, s.label) for s in source.series]
     if source.kind == "dimensions":
         curves = [
-            DimensionCurve(
-                s.method or s.label,
-                s.label,
-                tuple(map(int, s.x)),
-                s.y,
-                s.low or None,
-                s.high or None,
-            )
-            for s in source.series
+            DimensionCurve(*look, [*map(int, s.x)], s.y, s.low or None, s.high or None)
+            for look, s in zip(looks, source.series, strict=True)
         ]
         return dimension_figure(curves, metric=source.y_name or "MRR", theme=theme)
     if source.kind == "roc":
-        areas = [float(np.trapezoid(s.y, s.x)) for s in source.series]
         drawn = [
-            RocCurve(s.method or s.label, s.label, s.x, s.y, area)
-            for s, area in zip(source.series, areas, strict=True)
+            RocCurve(*look, s.x, s.y, float(np.trapezoid(s.y, s.x)))
+            for look, s in zip(looks, source.series, strict=True)
         ]
         figure = roc_figure(drawn, theme=theme)
         # The part of the axis where a filter works, as wide as there is room.
@@ -55,15 +48,13 @@ def paper_figure(source: Figure, *, theme: ThemeName | Theme = "light") -> go.Fi
     if source.kind in ("counts", "lines"):
         chart, counts = Chart(theme), source.kind == "counts"
         for place, s in enumerate(source.series):
+            colour = chart.look.palette[place % len(chart.look.palette)]
+            symbol, dash = ("circle-open", "dash") if place else ("circle", "solid")
             chart.figure.add_scatter(
                 x=s.x, y=s.y, mode="markers" if counts else "lines", name=safe_text(s.label, 40),
-                showlegend=len(source.series) > 1,
-                marker={
-                    "color": chart.look.palette[place % len(chart.look.palette)], "size": 7,
-                    "symbol": "circle-open" if place else "circle",
-                },
-                line={"dash": "dash" if place else "solid"},
+                marker={"color": colour, "size": 7, "symbol": symbol}, line={"dash": dash},
                 hovertemplate="%{x:,}: %{y:,}<extra>%{fullData.name}</extra>",
+                showlegend=len(source.series) > 1,
             )  # fmt: skip
         kind = "log" if counts else "linear"
         axes = [{"title": clean_text(n, 40), "type": kind} for n in (source.x_name, source.y_name)]
@@ -89,22 +80,15 @@ def _scatter(series: Sequence[Series], title: str, theme: ThemeName | Theme) -> 
             )  # fmt: skip
         opacity = 0.0 if s.pictures else 1.0
         figure.add_scatter(
-            x=s.x,
-            y=s.y,
+            x=s.x, y=s.y, name=safe_text(s.label, 40), showlegend=not s.pictures,
             mode="markers+text" if shown and not s.pictures else "markers",
-            name=safe_text(s.label, 40),
-            text=shown or None,
-            textposition="top center",
+            text=shown or None, textposition="top center",
             textfont={"color": colour, "size": 12},
             marker={"color": colour, "symbol": symbol, "size": 7, "opacity": opacity},
             hovertemplate="%{text}<extra>%{fullData.name}</extra>" if shown else None,
-            showlegend=not s.pictures,
-        )
-    hidden = {"visible": False, "showgrid": False}
+        )  # fmt: skip
     names = ", ".join(clean_text(s.label, 40) for s in series)
-    return chart.finish(
-        f"{clean_text(title, 80)}: {names or 'nothing'}.",
-        x=hidden,
-        y={"scaleanchor": "x", "scaleratio": 1, **hidden},
-        legend="",
-    ).update_layout(height=_HEIGHT)
+    hidden = {"visible": False, "showgrid": False}
+    alt = f"{clean_text(title, 80)}: {names or 'nothing'}."
+    equal = {"scaleanchor": "x", "scaleratio": 1, **hidden}
+    return chart.finish(alt, x=hidden, y=equal, legend="").update_layout(height=_HEIGHT)

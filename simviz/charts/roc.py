@@ -93,40 +93,33 @@ def roc_figure(
     if isinstance(curves, Mapping):
         curves = [RocCurve(n, n, roc.fpr, roc.tpr, roc.auc) for n, roc in curves.items()]
     chart = Chart(theme)
-    drawn = sorted(map(_as_roc, curves), key=lambda curve: -curve.auc)
+    drawn = sorted((RocCurve(*curve) for curve in curves), key=lambda curve: -curve.auc)
     chance = np.geomspace(LOWEST_RATE, 1, 60) if log_fpr else np.array([0.0, 1.0])
     chart.dotted(chance, chance)
     for curve in drawn:
         if curve.band is not None:
             band = floats(*curve.band)
             inside = band[0] >= LOWEST_RATE if log_fpr else band[0] <= max_fpr
-            chart.band(chart.style(curve).colour, *(part[inside] for part in band))
+            chart.band(chart.style(curve.method).colour, *(part[inside] for part in band))
     for curve in drawn:
         index, fpr, tpr = _essential(*_rates(curve), log_fpr, max_fpr)
         hover = "finds %{y:.1%} of the relevant<br>at %{x:.2%} false alarms"
         columns = []
         if curve.thresholds is not None and curve.precision is not None:
             hover += "<br>threshold %{customdata[1]}, precision %{customdata[2]}"
-            columns = [
-                _texts(curve.thresholds, index, "{:.4g}"),
-                _texts(curve.precision, index, "{:.1%}"),
-            ]
+            known = (curve.thresholds, "{:.4g}"), (curve.precision, "{:.1%}")
+            columns = [_texts(values, index, form) for values, form in known]
         chart.line(curve, _value(curve.auc, curve.ci), fpr, tpr, hover, *columns, pressed=True)
-    x: dict[str, Any] = {"title_text": "false positive rate", **_RATES}
+    title, axis = "false positive rate", {"range": [-0.005 * max_fpr, max_fpr], **_RATES}
     if log_fpr:
-        x |= {
-            "title_text": "false positive rate, logarithmic",
-            "range": [np.log10(LOWEST_RATE), 0],
-            "type": "log",
-            "tickvals": [1e-4, 1e-3, 1e-2, 1e-1, 1],
-            "ticktext": ["0.01%", "0.1%", "1%", "10%", "100%"],
-        }
-    else:
-        x["range"] = [-0.005 * max_fpr, max_fpr]
+        title += ", logarithmic"
+        axis |= {"range": [np.log10(LOWEST_RATE), 0], "type": "log"}
+        ticks = {1e-4: "0.01%", 1e-3: "0.1%", 1e-2: "1%", 1e-1: "10%", 1: "100%"}
+        axis |= {"tickvals": list(ticks), "ticktext": list(ticks.values())}
     return chart.finish(
         f"ROC curves of {len(drawn)} methods, by area under the curve (chance is 0.5): "
         f"{listed((c.label, c.auc) for c in drawn)}.",
-        x=x,
+        x={"title_text": title, **axis},
         y={"title_text": "true positive rate", "range": [0, 1.005], **_RATES},
         legend="area under the curve",
         square=None if log_fpr else max_fpr,
@@ -148,17 +141,13 @@ def roc_records(curves: Sequence[RocCurve | tuple[Any, ...]]) -> list[dict[str, 
         ``precision`` where the curve knows them.
     """
     rows = []
-    for curve in map(_as_roc, curves):
+    for curve in (RocCurve(*curve) for curve in curves):
         fpr, tpr = _rates(curve)
         extra = {"threshold": curve.thresholds, "precision": curve.precision}
         columns = {name: values for name, values in extra.items() if values is not None}
         auc = {"auc": float(curve.auc)}
         rows += [row | auc for row in rows_of(curve, fpr=fpr, tpr=tpr, **columns)]
     return rows
-
-
-def _as_roc(curve: RocCurve | tuple[Any, ...]) -> RocCurve:
-    return curve if isinstance(curve, RocCurve) else RocCurve(*curve)
 
 
 def _rates(curve: RocCurve) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -237,8 +226,8 @@ def precision_recall_figure(
     drawn = sorted(curves, key=lambda curve: -curve.value)
     for curve in drawn:
         if curve.band is not None:
-            chart.band(chart.style(curve).colour, *curve.band)
-    base = ""
+            chart.band(chart.style(curve.method).colour, *curve.band)
+    base, hover = "", "precision %{y:.1%}, recall %{x:.1%}<br>threshold %{customdata[1]}"
     for curve in drawn:
         fp, tp, thresholds = _counts(curve)
         chance = tp[-1] / (tp[-1] + fp[-1])
@@ -247,15 +236,8 @@ def precision_recall_figure(
         passing = tp + fp > 0
         recall, precision = tp[passing] / tp[-1], tp[passing] / (tp + fp)[passing]
         few = thinned(recall, precision)
-        chart.line(
-            curve,
-            _value(curve.value, curve.ci),
-            recall[few],
-            precision[few],
-            "precision %{y:.1%}, recall %{x:.1%}<br>threshold %{customdata[1]}",
-            _texts(thresholds[passing], few, "{:.4g}"),
-            pressed=True,
-        )
+        texts, value = _texts(thresholds[passing], few, "{:.4g}"), _value(curve.value, curve.ci)
+        chart.line(curve, value, recall[few], precision[few], hover, texts, pressed=True)
     if drawn:
         chart.dotted([0, 1], [chance, chance])
     return chart.finish(
@@ -270,17 +252,9 @@ def precision_recall_figure(
 
 def precision_records(curves: Sequence[PrecisionCurve]) -> list[dict[str, Any]]:
     """List the rows behind the figure: every point of every curve."""
-    return [
-        row
-        for c in curves
-        for row in rows_of(
-            c,
-            threshold=c.roc.thresholds,
-            recall=c.roc.tpr,
-            precision=c.roc.precision,
-            fpr=c.roc.fpr,
-        )
-    ]
+    known = {"threshold": "thresholds", "recall": "tpr", "precision": "precision", "fpr": "fpr"}
+    columns = [{name: getattr(c.roc, of) for name, of in known.items()} for c in curves]
+    return [row for c, own in zip(curves, columns, strict=True) for row in rows_of(c, **own)]
 
 
 def _counts(curve: PrecisionCurve) -> list[NDArray[np.float64]]:

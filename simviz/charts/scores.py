@@ -60,37 +60,26 @@ def histogram_figure(
     shown: set[str] = set()
     for row, histogram in enumerate(histograms, start=1):
         edges = np.asarray(histogram.edges, dtype=np.float64)
-        colours = {
-            "relevant": method_style(histogram.method, look).colour,
-            "rejected": look.ink,
-            "unjudged": look.muted,
-        }
+        colours = {"rejected": look.ink, "unjudged": look.muted}
+        colours["relevant"] = method_style(histogram.method, look).colour
         # What is relevant on top of the rest.
         for name in reversed(CLASSES):
             counts = np.asarray(histogram.counts.get(name, 0))
             if not counts.sum():
                 continue
             outline = _outline(edges, counts, CLASSES[name])
-            line = {"shape": "hv", "color": colours[name], "width": 1.2, "dash": "solid"}
+            dash = "dash" if name == "rejected" else "solid"
+            line = {"shape": "hv", "color": colours[name], "width": 1.2, "dash": dash}
             if name == "relevant":
                 line["width"] = 1.8
                 outline |= {"fill": "tozeroy", "fillcolor": translucent(colours[name], 0.16)}
-            if name == "rejected":
-                line["dash"] = "dash"
             # The legend names each class once.
             figure.add_scatter(**outline, line=line, showlegend=name not in shown, row=row, col=1)
             shown.add(name)
-        figure.add_annotation(
-            text=safe_text(histogram.label, 40),
-            xref=f"x{'' if row == 1 else row} domain",
-            yref=f"y{'' if row == 1 else row} domain",
-            x=1,
-            y=1,
-            xanchor="right",
-            yanchor="bottom",  # above the bars
-            showarrow=False,
-            font={"size": 13, "color": colours["relevant"]},
-        )
+        axis, font = "" if row == 1 else row, {"size": 13, "color": colours["relevant"]}
+        above = {"xref": f"x{axis} domain", "x": 1, "xanchor": "right"}
+        above |= {"yref": f"y{axis} domain", "y": 1, "yanchor": "bottom", "showarrow": False}
+        figure.add_annotation(text=safe_text(histogram.label, 40), font=font, **above)
     apply_theme(figure, look)
     figure.update_yaxes(tickformat=".0%", rangemode="tozero", showgrid=True, nticks=4)
     figure.update_yaxes(title_text="share of each class", row=(n + 1) // 2, col=1)
@@ -136,7 +125,7 @@ def reliability_figure(
             "type": "data",
             "array": np.maximum(reliability.high - reliability.observed, 0),
             "arrayminus": np.maximum(reliability.observed - reliability.low, 0),
-            "color": translucent(chart.style(curve).colour, 0.55),
+            "color": translucent(chart.style(curve.method).colour, 0.55),
             "thickness": 1.2,
             "width": 3,
         }

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from simviz.charts._chart import MEASURED_AXIS, Chart, translucent
+from simviz.charts._chart import MEASURED_AXIS, Chart, check_lengths, translucent
 from simviz.charts.dot_colours import colorscale
 from simviz.charts.style import (
     Theme,
@@ -47,11 +47,10 @@ def selection_figure(
         )
     best = best_records(records, settings, higher_is_better=higher_is_better)
     look = get_theme(theme)
-    figure = (
-        _line(best, settings[0], metric, look)
-        if len(settings) == 1
-        else _heat(best, settings, metric, higher_is_better, look)
-    )
+    if len(settings) == 1:
+        figure = _line(best, settings[0], metric, look)
+    else:
+        figure = _heat(best, settings, metric, higher_is_better, look)
     chosen = next((row for row in best if row["chosen"]), None)
     alt = f"{clean_text(metric, 40)} by {' and '.join(clean_text(s, 40) for s in settings)}: "
     alt += f"{len(best)} settings tried"
@@ -99,42 +98,32 @@ def _order(value: Any) -> tuple[int, float, str]:
     return (1, 0.0, str(value))
 
 
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
 def _cell(value: Any) -> str:
     return safe_text(value_text(value), 30)
 
 
 def _line(rows: Rows, name: str, metric: str, look: Theme) -> go.Figure:
-    numeric = all(
-        isinstance(row[name], int | float) and not isinstance(row[name], bool) for row in rows
-    )
+    numeric = all(map(_is_number, (row[name] for row in rows)))
     texts = [value_text(row[name]) for row in rows]
     x: list[Any] = [float(row[name]) if numeric else _cell(row[name]) for row in rows]
     y = np.array([row["value"] for row in rows], dtype=np.float64)
     spread = np.nan_to_num(np.array([row["standard_error"] for row in rows], dtype=np.float64))
     chart = Chart(look)
     figure = chart.figure
-    figure.add_scatter(
-        x=[*x, *x[::-1]],
-        y=[*(y + spread), *(y - spread)[::-1]],
-        fill="toself",
-        fillcolor=translucent(look.accent, 0.14),
-        line={"width": 0},
-        mode="lines",
-        hoverinfo="skip",
-        name="± one standard error",
-    )
-    figure.add_scatter(
-        x=x,
-        y=y,
-        mode="lines+markers",
+    chart.band(look.accent, x, y - spread, y + spread, opacity=0.14, name="± one standard error")
+    chart.trace(
+        x,
+        y,
+        "lines+markers",
+        name=safe_text(metric, 40),
+        hover=f"{safe_text(name, 40)} %{{customdata[0]}}<br>%{{y:.3f}} ± %{{customdata[1]:.3f}}",
         line={"color": look.accent, "width": 2.4},
         marker={"size": 7, "color": look.accent},
         customdata=list(zip(texts, spread, strict=True)),
-        hovertemplate=(
-            f"{safe_text(name, 40)} %{{customdata[0]}}<br>%{{y:.3f}} ± "
-            "%{customdata[1]:.3f}<extra></extra>"
-        ),
-        name=safe_text(metric, 40),
     )
     for i, row in enumerate(rows):
         if row["chosen"]:
@@ -192,10 +181,9 @@ def _heat(
     apply_theme(figure, look)
     if ring is not None:
         y, x = ring
+        left, right, low, high = x - 0.48, x + 0.48, y - 0.48, y + 0.48
         edge = {"color": look.accent, "width": 3}
-        figure.add_shape(
-            type="rect", x0=x - 0.48, x1=x + 0.48, y0=y - 0.48, y1=y + 0.48, line=edge
-        )
+        figure.add_shape(type="rect", x0=left, x1=right, y0=low, y1=high, line=edge)
     figure.update_xaxes(title_text=safe_text(first, 40), type="category", showgrid=False)
     figure.update_yaxes(title_text=safe_text(second, 40), type="category", showgrid=False)
     return figure.update_layout(margin={"l": 70, "r": 20, "t": 8, "b": 56})
@@ -215,40 +203,22 @@ def divisions_figure(
 ) -> go.Figure:
     """Draw a line a division across methods, their means, and the fixed test part."""
     chart = Chart(theme)
-    look, figure = chart.look, chart.figure
+    look = chart.look
     table = np.array([one.values for one in drawn], dtype=np.float64)
     at = np.arange(len(drawn))
+    line = {"color": translucent(look.muted, 0.35), "width": 1}
     for i, division in enumerate(table.T):
-        figure.add_scatter(
-            x=at,
-            y=division,
-            mode="lines",
-            line={"color": translucent(look.muted, 0.35), "width": 1},
-            hovertemplate=f"split {i + 1}: %{{y:.3f}}<extra></extra>",
-            showlegend=False,
-        )
+        chart.trace(at, division, "lines", line=line, hover=f"split {i + 1}: %{{y:.3f}}")
     alt = []
     for i, one in enumerate(drawn):
-        style = chart.style(one)
+        colour, _, symbol = chart.style(one.method)
         mean = float(np.nanmean(table[i]))
         alt.append(f"{clean_text(one.label, 28)} {mean:.3f}")
-        figure.add_scatter(
-            x=[i] * table.shape[1],
-            y=table[i],
-            mode="markers",
-            marker={"size": 7, "color": style.colour, "symbol": style.symbol, "opacity": 0.75},
-            hovertemplate=f"{safe_text(one.label, 40)} %{{y:.3f}}<extra></extra>",
-            showlegend=False,
-        )
-        figure.add_scatter(
-            x=[i - 0.22, i + 0.22],
-            y=[mean, mean],
-            mode="lines",
-            line={"color": style.colour, "width": 3},
-            hoverinfo="skip",
-            name="mean of the splits",
-            showlegend=i == 0,
-        )
+        marker = {"size": 7, "color": colour, "symbol": symbol, "opacity": 0.75}
+        hover = f"{safe_text(one.label, 40)} %{{y:.3f}}"
+        chart.trace([i] * table.shape[1], table[i], "markers", marker=marker, hover=hover)
+        line, name = {"color": colour, "width": 3}, "" if i else "mean of the splits"
+        chart.trace([i - 0.22, i + 0.22], [mean, mean], "lines", line=line, name=name)
     fixed = [(i, one.fixed) for i, one in enumerate(drawn) if one.fixed is not None]
     if fixed:
         x, y = zip(*fixed, strict=True)
@@ -284,22 +254,21 @@ def parameters_figure(
     for i, name in enumerate(parameters, 1):
         having = [row for row in runs if name in row["parameters"]]
         values = [row["parameters"][name] for row in having]
-        numbers = [v for v in values if isinstance(v, int | float) and not isinstance(v, bool)]
+        numbers = list(filter(_is_number, values))
         is_number = len(numbers) == len(values)
         for method in dict.fromkeys(row["method"] for row in having):
-            style = chart.style(DividedValues(method, method, ()))
+            style = chart.style(method)
             mine = [row for row in having if row["method"] == method]
             at = [row["parameters"][name] for row in mine]
-            figure.add_scatter(
-                x=at if is_number else [safe_text(str(v), 20) for v in at],
-                y=[row["value"] for row in mine],
-                mode="markers",
+            chart.trace(
+                at if is_number else [safe_text(str(v), 20) for v in at],
+                [row["value"] for row in mine],
+                "markers",
                 marker={"size": 10, "color": style.colour, "symbol": style.symbol},
                 unselected={"marker": {"opacity": 0.25}},
                 customdata=[row["id"] for row in mine],
                 hovertext=[safe_text(row["label"], 60) for row in mine],
-                hovertemplate="%{hovertext}: %{y:.3f}<extra></extra>",
-                showlegend=False,
+                hover="%{hovertext}: %{y:.3f}",
                 row=1,
                 col=i,
             )
@@ -344,66 +313,34 @@ def blend_figure(
     for curve, colour, dash, width in lines:
         if curve is None:
             continue
-        _check_lengths(curve)
+        check_lengths(curve.label, "value per weight", curve.alphas, curve.values)
         alphas, values = np.asarray(curve.alphas), np.asarray(curve.values, dtype=np.float64)
         value = float(np.interp(alpha, alphas, values))
         label = safe_text(curve.label, 28)
         described.append(f"{clean_text(curve.label, 28)} {value:.3f}")
-        figure.add_scatter(
-            x=alphas,
-            y=values,
-            mode="lines",
-            name=f"{label} {value:.3f} at {alpha:g}",
-            line={"color": colour, "dash": dash, "width": width},
-            hovertemplate=f"{label}<br>%{{y:.3f}} at α = %{{x:.2f}}<extra></extra>",
-        )
-        figure.add_scatter(
-            x=[alpha],
-            y=[value],
-            mode="markers",
-            marker={"size": 9, "color": colour, "line": {"width": 2, "color": look.paper}},
-            hoverinfo="skip",
-            showlegend=False,
-        )
+        name, hover = f"{label} {value:.3f} at {alpha:g}", "%{y:.3f} at α = %{x:.2f}"
+        line = {"color": colour, "dash": dash, "width": width}
+        chart.trace(alphas, values, "lines", name=name, line=line, hover=f"{label}<br>{hover}")
+        marker = {"size": 9, "color": colour, "line": {"width": 2, "color": look.paper}}
+        chart.trace([alpha], [value], "markers", marker=marker)
         if curve is validation and best is not None:
             at_best = [float(np.interp(best, alphas, values))]
             chart.ring(colour, [best], at_best, 17, name=f"best on {label}: {best:g}")
     figure.add_vline(x=alpha, line={"color": look.muted, "width": 1, "dash": "dot"})
     # Names grow inwards from the ends of the axis, one below the other, where they always fit.
     for x, anchor, down, end in ((0, "left", 32, ends[0]), (1, "right", 48, ends[1])):
-        figure.add_annotation(
-            x=x,
-            y=0,
-            yanchor="middle",
-            yref="paper",
-            yshift=-down,
-            xanchor=anchor,
-            text=f"{safe_text(end, 24)} alone",
-            showarrow=False,
-            font={"size": 12, "color": look.muted},
-        )
+        where = {"x": x, "xanchor": anchor, "yref": "paper", "y": 0, "yshift": -down}
+        where |= {"yanchor": "middle", "showarrow": False}
+        font = {"size": 12, "color": look.muted}
+        figure.add_annotation(text=f"{safe_text(end, 24)} alone", font=font, **where)
     chosen = "" if best is None else f" The weight chosen on validation pairs is {best:g}."
     chart.finish(
         f"{clean_text(metric, 40)} against the weight of the blend, from "
         f"{clean_text(ends[0], 40)} alone at 0 to {clean_text(ends[1], 40)} alone at 1. At "
         f"{alpha:g}: {', '.join(described)}.{chosen}",
-        x={
-            "title_text": "weight α",
-            "range": [-0.03, 1.03],
-            "tickvals": [0, 0.25, 0.5, 0.75, 1],
-            "title_standoff": 46,
-            **MEASURED_AXIS,
-        },
+        x={"title_text": "weight α", "title_standoff": 46, "range": [-0.03, 1.03]}
+        | {"tickvals": [0, 0.25, 0.5, 0.75, 1], **MEASURED_AXIS},
         y={"title_text": safe_text(metric, 40), "tickformat": ".2~f"},
         legend=safe_text(metric, 30),
     )
     return figure.update_layout(margin={"b": figure.layout.margin.b + 42})
-
-
-def _check_lengths(curve: WeightCurve) -> None:
-    lengths = {len(np.asarray(curve.alphas)), len(np.asarray(curve.values))}
-    if len(lengths) != 1 or 0 in lengths:
-        raise ValueError(
-            f"The curve of {curve.label!r} needs one value per weight, at least one; got lengths "
-            f"{sorted(lengths)}."
-        )

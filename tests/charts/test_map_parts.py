@@ -45,9 +45,7 @@ def images(n, ground=255, size=16):
 def test_items_are_told_by_side_with_their_rows_and_facts():
     x = texts(3, kind="text", colour=["red", "blue", "red"])
     y = texts(2, "thing", size=[1.5, float("nan")])
-    header, arrays = unpack(
-        pack_items(x, y, x_rows=[4, 5, 9], y_rows=[0, 7], x_name="words", y_name="things")
-    )
+    header, arrays = unpack(pack_items(x, y, ("words", "things"), rows=([4, 5, 9], [0, 7])))
     assert header["n_x"] == 3 and header["names"] == ["words", "things"]
     assert header["texts"] == ["word 0", "word 1", "word 2", "thing 0", "thing 1"]
     assert arrays["rows"].tolist() == [4, 5, 9, 0, 7]

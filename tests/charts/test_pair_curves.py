@@ -6,17 +6,8 @@ import numpy as np
 import pytest
 
 from simviz.charts import method_style, roc_figure, roc_records
-from simviz.charts.curves import (
-    ProgressCurve,
-    learning_figure,
-    progress_records,
-    training_figure,
-)
-from simviz.charts.roc import (
-    PrecisionCurve,
-    precision_recall_figure,
-    precision_records,
-)
+from simviz.charts.curves import ProgressCurve, learning_figure, progress_records, training_figure
+from simviz.charts.roc import PrecisionCurve, precision_recall_figure, precision_records
 from simviz.charts.scores import (
     ReliabilityCurve,
     ScoreHistogram,

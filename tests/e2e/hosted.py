@@ -178,9 +178,10 @@ def host(
     """Show a drawing on a page, and wait until all of it is drawn unless told otherwise."""
     packed = pack_all(drawing.map, drawing.pairs, nearest=drawing.nearest)
     pairs, scene = drawing.pairs, packed["scene"]
-    names = {"x_name": pairs.x_name, "y_name": pairs.y_name}
     parts = {name: packed[name] for name in ("places", "nearest")}
-    parts["items"] = pack_items(pairs.x, pairs.y, **names, columns=columns).data
+    parts["items"] = pack_items(
+        pairs.x, pairs.y, (pairs.x_name, pairs.y_name), columns=columns
+    ).data
     look = scene["looks"]["light"]
     data = {
         **{name: unpack(Part("", parts[name]))[0]["digest"] for name in ("items", "places")},

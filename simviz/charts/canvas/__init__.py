@@ -99,10 +99,8 @@ PAGE_SCRIPT = script(bundle("page.js"))
 
 def page_state(packed: Mapping[str, Any]) -> str:
     """What `pack_all` made, as JSON for a page."""
-    state = {
-        name: base64.b64encode(data).decode() for name, data in packed.items() if name != "scene"
-    }
-    return script_json({"scene": packed["scene"], **state})
+    parts = {n: base64.b64encode(data).decode() for n, data in packed.items() if n != "scene"}
+    return script_json({"scene": packed["scene"], **parts})
 
 
 def make_sheet(pixels: NDArray[np.uint8]) -> tuple[bytes, dict[str, int | bool]]:
@@ -133,8 +131,7 @@ def make_sheet(pixels: NDArray[np.uint8]) -> tuple[bytes, dict[str, int | bool]]
         left = (k % columns) * cell + (cell - image.width) // 2
         sheet.paste(image, (left, (k // columns) * cell + (cell - image.height) // 2))
     if is_ink:
-        blank = Image.new("L", sheet.size)
-        sheet = Image.merge("LA", (blank, sheet))
+        sheet = Image.merge("LA", (Image.new("L", sheet.size), sheet))
     buffer = io.BytesIO()
     sheet.save(buffer, format="PNG", compress_level=3)
     return buffer.getvalue(), {"cell": cell, "columns": columns, "is_ink": is_ink}
@@ -156,25 +153,23 @@ class Part:
 def pack_items(
     x_items: Items,
     y_items: Items,
+    names: tuple[str, str] = ("x side", "y side"),
     *,
-    x_rows: ArrayLike | None = None,
-    y_rows: ArrayLike | None = None,
-    x_name: str = "x side",
-    y_name: str = "y side",
+    rows: Sequence[ArrayLike] | None = None,
     columns: Mapping[str, NDArray[Any]] | None = None,
 ) -> Part:
     """What the items of a map are, wherever they stand on it.
 
-    Items are known by their rows in the data set, which are those given when omitted. `columns`
-    are what they can be filtered by, values of the x side first. No text is escaped: it must
-    never be read as markup.
+    Items are known by their `rows` in the data set, by side, which are those given when omitted.
+    `columns` are what they can be filtered by, values of the x side first. No text is escaped: it
+    must never be read as markup.
     """
     sides = (x_items, y_items)
     labels = list(_labels(x_items, y_items))
     modes = list(display_modes(x_items, y_items))
     header: dict[str, Any] = {
         "n_x": len(x_items),
-        "names": [safe_line(x_name, 40), safe_line(y_name, 40)],
+        "names": [safe_line(name, 40) for name in names],
         "texts": [safe_line(name, _TEXT) for items in sides for name in full_names(items)],
         "facts": _facts(x_items, y_items),
     }
@@ -191,14 +186,10 @@ def pack_items(
             # An item without a glyph is written.
             pairs = zip(glyphs, full_names(items), strict=True)
             labels[side] = [glyph or name for glyph, name in pairs]
-    header["labels"] = [safe_line(label, _WORD) for side in labels for label in side]
-    header["modes"] = modes
-    rows = [
-        np.arange(len(items)) if own_rows is None else np.asarray(own_rows)
-        for items, own_rows in zip(sides, (x_rows, y_rows), strict=True)
-    ]
+    header |= {"labels": [safe_line(label, _WORD) for side in labels for label in side]}
+    header |= {"modes": modes, "columns": []}
+    rows = rows or [np.arange(len(items)) for items in sides]
     arrays["rows"] = np.concatenate(rows).astype("<u4")
-    header["columns"] = []
     for k, (name, values) in enumerate([*(columns or {}).items()][:FILTERS]):
         column, arrays[f"column{k}"] = column_codes(values, name)
         header["columns"].append(column)
@@ -219,10 +210,8 @@ def pack_places(
     the part of the split that it is in, and `notes` a further line about it.
     """
     places = np.concatenate([np.asarray(x_points), np.asarray(y_points)])
-    kinds, which = np.unique(
-        np.asarray([""] * len(places) if parts is None else list(parts), dtype=str),
-        return_inverse=True,
-    )
+    names = np.asarray([""] * len(places) if parts is None else list(parts), dtype=str)
+    kinds, which = np.unique(names, return_inverse=True)
     if len(kinds) > 256:
         raise ValueError(f"Items can be of 256 parts at most; got {len(kinds)}.")
     header = {
@@ -289,13 +278,12 @@ def mark_legend(
     look: Mapping[str, Any], halos: object, selected: object, spot: object
 ) -> list[dict[str, Any]]:
     """What marks mean that are on the map just now, a sentence each."""
-    false_text = "False neighbours: of the other side, drawn near but far in the model."
-    missing_text = "Missing neighbours: of the other side, near in the model but drawn far away."
+    of = "neighbours: of the other side,"
     marks = [
         (selected or spot, "line", "ink", "nearest in the model"),
         (selected, "dashes", "right", "its match in the data"),
-        (halos, "glow", "false", false_text),
-        (halos, "ring", "missing", missing_text),
+        (halos, "glow", "false", f"False {of} drawn near but far in the model."),
+        (halos, "ring", "missing", f"Missing {of} near in the model but drawn far away."),
     ]
     return [
         {"shape": shape, "colour": look[colour], "name": name}
@@ -329,10 +317,9 @@ def pack_all(
     """
     x, y, n_x = pairs.x, pairs.y, len(pairs.x)
     names, (values, title) = (pairs.x_name, pairs.y_name), colour_values(pairs, color_by)
-    items = pack_items(x, y, x_name=names[0], y_name=names[1])
-    places = pack_places(
-        drawing.x, drawing.y, importance(x, y, drawing.x, drawing.y, pairs.relevance)
-    )
+    items = pack_items(x, y, names)
+    order = importance(x, y, drawing.x, drawing.y, pairs.relevance)
+    places = pack_places(drawing.x, drawing.y, order)
     positives = pairs.relevance.positives
     degree = np.diff(positives.indptr)
     place = np.arange(positives.nnz) - np.repeat(positives.indptr[:-1], degree)
@@ -380,19 +367,6 @@ def full_names(items: Items) -> list[str]:
     return [str(name) for name in named]
 
 
-def _degrees(
-    relevance: Relevance | None, n_x: int, n_y: int
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Relevant partners of each item."""
-    if relevance is None:
-        return np.zeros(n_x), np.zeros(n_y)
-    positives = relevance.positives
-    return (
-        np.diff(positives.indptr).astype(np.float64),
-        np.bincount(positives.indices, minlength=n_y).astype(np.float64),
-    )
-
-
 def spread_order(points: NDArray[np.float64], n: int) -> NDArray[np.intp]:
     """Indices of points such that any first few of them cover the whole map (Gonzalez 1985)."""
     # Each next point is the one farthest from all before it, the first the one nearest to the
@@ -413,10 +387,7 @@ def spread_order(points: NDArray[np.float64], n: int) -> NDArray[np.intp]:
 
 def display_modes(x_items: Items, y_items: Items) -> tuple[Mode, Mode]:
     """How the items of both sides are shown; one side at most has pictures of a sheet."""
-    first, second = (
-        _mode(items, labels)
-        for items, labels in zip((x_items, y_items), _labels(x_items, y_items), strict=True)
-    )
+    first, second = map(_mode, (x_items, y_items), _labels(x_items, y_items))
     if first == second == "picture":
         return "dot", "picture"
     return first, second
@@ -434,13 +405,13 @@ def importance(
     Pictures are spread over the whole map first, words that belong to more come first; the sides
     take turns in proportion to their sizes. Rows of the y side are shifted by those of the x side.
     """
-    places = []
-    for mode, points, degree in zip(
-        display_modes(x_items, y_items),
-        (x_points, y_points),
-        _degrees(relevance, len(x_items), len(y_items)),
-        strict=True,
-    ):
+    degrees = [np.zeros(len(items), dtype=int) for items in (x_items, y_items)]
+    if relevance is not None:
+        positives = relevance.positives
+        partners = np.bincount(positives.indices, minlength=len(y_items))
+        degrees = [np.diff(positives.indptr), partners]
+    places, modes = [], display_modes(x_items, y_items)
+    for mode, points, degree in zip(modes, (x_points, y_points), degrees, strict=True):
         where = np.asarray(points, dtype=np.float64)
         n = len(where)
         if mode == "picture":

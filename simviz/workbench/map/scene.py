@@ -182,11 +182,9 @@ def scene_of(
 @state.cached(4)
 def _items_part(pairs: PairSet, rows: bytes, _placed: Placed) -> Part:
     """Return the items as the browser keeps them, whatever drawing they are on."""
-    x_rows, y_rows = _placed.x_rows, _placed.y_rows
-    x_name, y_name = pairs.headings
-    about = {"x_name": x_name, "y_name": y_name, "columns": filter_columns(pairs, _placed)}
-    sides = pairs.x.take(x_rows), pairs.y.take(y_rows)
-    return pack_items(*sides, x_rows=x_rows, y_rows=y_rows, **about)
+    at, columns = (_placed.x_rows, _placed.y_rows), filter_columns(pairs, _placed)
+    drawn = pairs.x.take(at[0]), pairs.y.take(at[1])
+    return pack_items(*drawn, pairs.headings, rows=at, columns=columns)
 
 
 def filter_columns(pairs: PairSet, placed: Placed) -> dict[str, Any]:
