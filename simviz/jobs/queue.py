@@ -110,7 +110,7 @@ class Job:
         return is_last
 
 
-class JobQueue:
+class JobQueue(AbstractContextManager["JobQueue"]):
     """Trains in the background, a few jobs at a time, and remembers all of them.
 
     Workspaces are served in turn, each in the order of its requests.
@@ -287,9 +287,6 @@ class JobQueue:
             self._executor.join(timeout / 10)
         retire_owner(self._owner)
         atexit.unregister(self.close)
-
-    def __enter__(self) -> JobQueue:
-        return self
 
     def __exit__(self, *exc: object) -> None:
         self.close()

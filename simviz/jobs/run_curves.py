@@ -12,7 +12,7 @@ from simviz.base import EmbeddingModel
 from simviz.callbacks import Callback
 from simviz.data import PairSet
 from simviz.evaluation.curves import FRACTIONS, learning_curve
-from simviz.evaluation.result import Direction
+from simviz.evaluation.result import DIRECTIONS, Direction
 from simviz.evaluation.scoring import evaluate
 from simviz.exceptions import JobCancelled
 from simviz.jobs.background import ReportFraction, step_callback
@@ -72,10 +72,8 @@ def train_dimensions(run: Run, pairs: PairSet, report: ReportFraction) -> None:
     train, *held_out = (run.take(pairs, name) for name in ("train", "validation", "test"))
     parts: dict[Part, PairSet] = dict(zip(MEASURED, held_out, strict=True))
     dimensions = smaller_dimensions(run)
-    query_direction = default_query_side(run.info.dataset_id, pairs).direction
-    directions: tuple[Direction, ...] = (
-        ("x2y", "y2x") if query_direction == "x2y" else ("y2x", "x2y")
-    )
+    first = default_query_side(run.info.dataset_id, pairs).direction
+    directions = DIRECTIONS if first == "x2y" else DIRECTIONS[::-1]
     ranks: dict[Part, dict[int, Mapping[Direction, Ranking]]] = {part: {} for part in run.measured}
     fraction = 0.0
 

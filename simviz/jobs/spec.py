@@ -10,12 +10,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from functools import cache
 from importlib.metadata import version
-from math import prod
-from typing import TYPE_CHECKING, Any, ClassVar
+from math import inf, prod
+from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
 
 from simviz.data.augment import from_json as augmenters
 from simviz.data.pairs import PairSet
-from simviz.data.splitting import By, split
+from simviz.data.splitting import By, Split, split
 from simviz.evaluation.auditing import audit, fits_of_audit, why_no_audit
 from simviz.evaluation.metrics import parse_metric
 from simviz.evaluation.repeated_splits import (
@@ -55,6 +55,7 @@ from simviz.store.run import (
 from simviz.store.store import Store
 
 if TYPE_CHECKING:
+    from simviz.evaluation.trec import ImportedRun
     from simviz.experiments import Findings, Size
 
 #: Normalisations under which a score depends on its two items alone, which a run's must.
@@ -65,24 +66,14 @@ MAX_VALUES, MAX_SETTINGS, MAX_FOLDS = 30, 400, 10
 MAX_DIVISIONS, MAX_DIVIDED = 50, 60
 #: Training and test items that an experiment takes of data that somebody brought, at most.
 MAX_TRAIN, MAX_POOL = 5_000, 1_500
+#: Pairs of validation and test that an imported run is measured on at once, at most.
+MAX_IMPORTED = 100_000_000
 #: Trained pipelines that a job builds on, by their role.
 Models = Mapping[str, Pipeline]
 #: Hears of the stage, how far it is, and metrics; returns True to stop. Where `Cost` does not
 #: know the stage, how far the whole is.
 Report = Callable[[str, float, Mapping[str, float]], bool]
 _RUN = re.compile(r"[0-9a-f]{32}")
-_BLEND_PARAMS = (
-    "learned",
-    "lexical",
-    "alpha",
-    "normalization",
-    "learned_method",
-    "lexical_method",
-)
-_CSLS_PARAMS = ("scaled", "k", "queries", "scaled_method")
-_EXPERIMENT_PARAMS = ("name", "size", "methods", "protocol")
-_DIVISION_PARAMS = ("candidates", "n", "metric", "direction")
-_SEARCH_SETTINGS = ("params", "folds", "metric", "n_iter")
 
 
 @cache
@@ -104,6 +95,10 @@ class SplitSpec:
     fractions: tuple[float, float, float] = (0.7, 0.1, 0.2)
     seed: int = 0
     group_key: str | None = None
+
+    def apply(self, pairs: PairSet) -> Split:
+        """Split pairs so."""
+        return split(pairs, self.by, self.fractions, self.seed, self.group_key)
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,13 +204,14 @@ class JobSpec:
             terms = {} if terms == "usual" else {"features": terms}
         return {**terms, **self.non_default_params}
 
-    def check(self) -> None:
-        """Refuse what cannot be asked, before anything is started."""
+    def check(self) -> Self:
+        """Refuse what cannot be asked, before anything is started; return the request."""
         try:
             self._check()
             self.to_json()
         except (DatasetError, TypeError, ValueError) as error:
             raise JobError(str(error)) from error
+        return self
 
     def _check(self) -> None:
         cls = get_method(self.method)
@@ -312,13 +308,9 @@ class DerivedSpec(JobSpec):
 
     def _titles(self) -> dict[str, str]:
         """What was trained in each of the runs, by its role."""
-        known = all_methods()
+        titles = {name: cls.tags.title for name, cls in all_methods().items()} | {CSLS: "CSLS"}
         methods = {role: self.params.get(f"{role}_method", "") for role in self.roles}
-        other = {CSLS: "CSLS"}
-        return {
-            role: known[method].tags.title if method in known else other.get(method, BLEND)
-            for role, method in methods.items()
-        }
+        return {role: titles.get(method, BLEND) for role, method in methods.items()}
 
 
 class CSLSSpec(DerivedSpec):
@@ -341,13 +333,14 @@ class CSLSSpec(DerivedSpec):
         return {"k": 10, "queries": "given"}
 
     def _check(self) -> None:
-        _refuse_unknown("parameter of CSLS", self.params, _CSLS_PARAMS)
+        known = ("scaled", "k", "queries", "scaled_method")
+        _refuse_unknown("parameter of CSLS", self.params, known)
         if self.search is not None:
             raise ValueError("Settings are searched for one method on pairs as they are.")
         run, k, queries = (self.params.get(name) for name in ("scaled", "k", "queries"))
         if not isinstance(run, str) or not _RUN.fullmatch(run):
             raise ValueError(f"CSLS names the run that it corrects by its id; got {run!r}.")
-        if isinstance(k, bool) or not isinstance(k, int) or k < 1:
+        if not _is_whole(k, 1):
             raise ValueError(f"k counts nearest items: a whole number from 1, got {k!r}.")
         _refuse_unknown("queries", [str(queries)], ("given", "training"))
 
@@ -377,7 +370,8 @@ class BlendSpec(DerivedSpec):
         return {"normalization": NORMALIZATIONS[0]}
 
     def _check(self) -> None:
-        _refuse_unknown("parameter of a blend", self.params, _BLEND_PARAMS)
+        known = (*self.roles, "alpha", "normalization", *(f"{role}_method" for role in self.roles))
+        _refuse_unknown("parameter of a blend", self.params, known)
         if self.search is not None:
             raise ValueError("Settings are searched for one method on pairs as they are.")
         runs = [self.params.get(role) for role in self.roles]
@@ -439,9 +433,9 @@ class SearchSpec(FindingSpec):
         if self.method in _KINDS or self.augment:
             raise ValueError("Settings are searched for one method on pairs as they are.")
         JobSpec._check(self)
-        _refuse_unknown("part of a search", search, _SEARCH_SETTINGS)
+        _refuse_unknown("part of a search", search, ("params", "folds", "metric", "n_iter"))
         folds, metric, n_iter = search.get("folds"), search.get("metric"), search.get("n_iter")
-        if isinstance(folds, bool) or not isinstance(folds, int) or not 1 <= folds <= MAX_FOLDS:
+        if not _is_whole(folds, 1, MAX_FOLDS):
             raise ValueError(f"A search has 1 to {MAX_FOLDS} folds, got {folds!r}.")
         if n_iter is not None and (not isinstance(n_iter, int) or n_iter < 1):
             raise ValueError(f"Settings are drawn at least once, got {n_iter!r}.")
@@ -489,7 +483,8 @@ class ExperimentSpec(FindingSpec):
     def _check(self) -> None:
         from simviz.experiments import SIZES, get_experiment
 
-        _refuse_unknown("parameter of an experiment", self.params, _EXPERIMENT_PARAMS)
+        known = ("name", "size", "methods", "protocol")
+        _refuse_unknown("parameter of an experiment", self.params, known)
         get_experiment(str(self.params.get("name"))).selected_methods(self.params.get("methods"))
         _refuse_unknown("size", [str(self.params.get("size"))], SIZES)
 
@@ -546,13 +541,10 @@ class DivisionsSpec(FindingSpec):
         return by_title
 
     def _check(self) -> None:
-        _refuse_unknown("parameter of divisions", self.params, _DIVISION_PARAMS)
+        known = ("candidates", "n", "metric", "direction")
+        _refuse_unknown("parameter of divisions", self.params, known)
         n, candidates = self.params.get("n"), self.params.get("candidates")
-        if (
-            isinstance(n, bool)
-            or not isinstance(n, int)
-            or not MIN_DIVISIONS <= n <= MAX_DIVISIONS
-        ):
+        if not _is_whole(n, MIN_DIVISIONS, MAX_DIVISIONS):
             raise ValueError(f"Repeat {MIN_DIVISIONS} to {MAX_DIVISIONS} divisions, got {n!r}.")
         if self.split.by in ("column", "time"):
             raise ValueError(
@@ -573,15 +565,12 @@ class DivisionsSpec(FindingSpec):
     def estimate(self, pairs: PairSet) -> Cost:
         """Estimate all trainings of all divisions together."""
         costs = [spec.estimate(pairs) for specs in self.trainings().values() for spec in specs]
-        cost = sum_costs(costs, self.params["n"])
-        too_long = why_too_long(
-            "These divisions would take", cost.seconds, "Choose fewer runs or divisions."
-        )
+        cost, advice = sum_costs(costs, self.params["n"]), "Choose fewer runs or divisions."
+        too_long = why_too_long("These divisions would take", cost.seconds, advice)
         return replace(cost, reason_to_refuse=cost.reason_to_refuse or too_long)
 
     def _find(self, pairs: PairSet, report: Report) -> RepeatedSplits:
-        how = self.split
-        train = split(pairs, how.by, how.fractions, how.seed, how.group_key).train
+        how, train = self.split, self.split.apply(pairs).train
         candidates = {
             title: [
                 default_pipeline(s.method, train, features=s.features, **s.params) for s in specs
@@ -631,7 +620,7 @@ class AuditSpec(FindingSpec):
 
 
 class ImportSpec(JobSpec):
-    """Scores of another system as a pipeline, measured like a run, see `keep_run`."""
+    """Scores of another system as a pipeline, measured like a run, see `import_run`."""
 
     __slots__ = ()
     may_lack_scores = True
@@ -713,9 +702,8 @@ def _derived(
 ) -> JobSpec:
     """Ask for what is made of finished runs, on the pairs and the split of one of them."""
     of = JobSpec.from_json(run.spec)
-    spec = kind(of.dataset_id, of.dataset_digest, method, params, of.split, workspace=workspace)
-    spec.check()
-    return spec
+    about = of.dataset_id, of.dataset_digest, method, params, of.split
+    return kind(*about, workspace=workspace).check()
 
 
 def search_spec(
@@ -735,9 +723,7 @@ def search_spec(
     fixed = {name: value for name, value in spec.params.items() if name not in params}
     values = {name: list(some) for name, some in params.items()}
     search = {"params": values, "folds": folds, "metric": metric, "n_iter": n_iter}
-    made = _as(SearchSpec, spec, params=fixed, search=search)
-    made.check()
-    return made
+    return _as(SearchSpec, spec, params=fixed, search=search).check()
 
 
 def divisions_spec(
@@ -762,11 +748,8 @@ def divisions_spec(
         for spec in specs
     ]
     params = {"candidates": candidates, "n": n, "metric": metric, "direction": direction}
-    made = _as(
-        DivisionsSpec, specs[0], method=DIVISIONS, params=params, features="usual", dimensions=None
-    )
-    made.check()
-    return made
+    about = {"method": DIVISIONS, "params": params, "features": "usual", "dimensions": None}
+    return _as(DivisionsSpec, specs[0], **about).check()
 
 
 def experiment_spec(
@@ -790,14 +773,52 @@ def experiment_spec(
         params["protocol"] = get_experiment(name).protocol(size)  # of another one it is stale
     if methods is not None:
         params["methods"] = list(methods)
-    how = SplitSpec(seed=seed)
-    spec = ExperimentSpec(dataset_id, dataset_digest, EXPERIMENT, params, how, workspace=workspace)
-    spec.check()
-    return spec
+    about = dataset_id, dataset_digest, EXPERIMENT, params, SplitSpec(seed=seed)
+    return ExperimentSpec(*about, workspace=workspace).check()
+
+
+def import_run(
+    store: Store, dataset_id: str, pairs: PairSet, run: ImportedRun, how: SplitSpec, workspace: str
+) -> str:
+    """Measure imported scores as a trained method is, and keep them as a run."""
+    params = {"name": run.name[:80], "scores": _digest(run), "notes": list(run.notes)}
+    spec = ImportSpec(dataset_id, pairs.digest, IMPORTED, params, how, workspace=workspace)
+    if spec.is_demo:
+        raise JobError(
+            "Runs on a demo are seen by all visitors. Keep the demo's pairs as a data set of your "
+            "own first, then import the run there."
+        )
+    # A side that is not divided competes whole.
+    shares = [share**2 if how.by == "pair" else share for share in how.fractions[1:]]
+    n_pairs = len(pairs.x) * len(pairs.y) * sum(shares)
+    if n_pairs > MAX_IMPORTED:
+        raise JobError(
+            f"Validation and test have about {n_pairs:,.0f} pairs; up to {MAX_IMPORTED:,} are "
+            "measured at once. Measure it in Python, or choose smaller parts."
+        )
+    run_id = spec.digest
+    if store.runs.has(run_id):
+        return run_id
+    result = spec.run(pairs, {"scores": run.pipeline}, lambda stage, fraction, metrics: False)
+    if not store.runs.put(run_id, cast(RunResult, result), spec.to_json(), workspace):
+        raise StoreError("There is such a run already.")
+    return run_id
+
+
+def _digest(run: ImportedRun) -> str:
+    """Of the scores, whatever the file is called."""
+    h = hashlib.blake2b(digest_size=16)
+    for part, dtype in (("indptr", "<i8"), ("indices", "<i8"), ("data", "<f8")):
+        h.update(getattr(run.scores, part).astype(dtype).tobytes())
+    return h.hexdigest()
 
 
 def _as(kind: type[JobSpec], spec: JobSpec, **changes: Any) -> JobSpec:
     return kind(**{f.name: getattr(spec, f.name) for f in fields(spec)} | changes)
+
+
+def _is_whole(value: object, low: int, high: float = inf) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and low <= value <= high
 
 
 def _refuse_unknown(what: str, names: Sequence[str] | Mapping[str, Any], known: Any) -> None:

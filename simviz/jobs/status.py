@@ -22,10 +22,8 @@ ACTIVE: tuple[State, ...] = ("queued", "running")
 #: Events kept at most; beyond, every second one goes.
 MAX_EVENTS = 400
 #: The part of a status that is written down.
-_WRITTEN = (
-    *("state", "stage", "fraction", "message", "created", "started", "finished"),
-    *("ends", "run_id", "owner"),
-)
+_TEXTS, _TIMES = ("stage", "message", "owner"), ("created", "started", "finished", "ends")
+_WRITTEN = ("state", "fraction", "run_id", *_TEXTS, *_TIMES)
 _RESULT = "result.simviz"
 Event = Mapping[str, Any]
 #: Queues of this process that still work.
@@ -117,20 +115,11 @@ class JobFolder:
         if not isinstance(tree, dict) or tree.get("state") not in get_args(State):
             return None
         run_id = tree.get("run_id")
-        return JobStatus(
-            self.path.name,
-            tree["state"],
-            self.read_spec(),
-            stage=str(tree.get("stage", "")),
-            fraction=min(1.0, max(0.0, _number(tree.get("fraction")) or 0.0)),
-            message=str(tree.get("message", "")),
-            created=_number(tree.get("created")),
-            started=_number(tree.get("started")),
-            finished=_number(tree.get("finished")),
-            ends=_number(tree.get("ends")),
-            run_id=run_id if isinstance(run_id, str) else None,
-            owner=str(tree.get("owner", "")),
-        )
+        known: dict[str, Any] = {name: str(tree.get(name, "")) for name in _TEXTS}
+        known |= {name: _number(tree.get(name)) for name in _TIMES}
+        known["fraction"] = min(1.0, max(0.0, _number(tree.get("fraction")) or 0.0))
+        known["run_id"] = run_id if isinstance(run_id, str) else None
+        return JobStatus(self.path.name, tree["state"], self.read_spec(), **known)
 
     def write_result(self, result: JobResult) -> None:
         """Keep what it found that is no run."""

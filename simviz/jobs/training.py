@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any, cast
 
 from simviz.base import EmbeddingModel
 from simviz.callbacks import Callback, within
-from simviz.data import Items, PairSet, Split, split
+from simviz.data import Items, PairSet, Split
 from simviz.data.augment import augment, from_json
 from simviz.evaluation._tuning_fits import UnitBy
 from simviz.evaluation.curves import dimension_curve
 from simviz.evaluation.metrics import Metric
-from simviz.evaluation.result import Direction, Evaluation, PartResult
+from simviz.evaluation.result import DIRECTIONS, Direction, Evaluation, PartResult
 from simviz.evaluation.scoring import ChanceScorer, PopularityScorer, Scorer, evaluate
 from simviz.evaluation.tuning import Selection, development, search
 from simviz.exceptions import JobCancelled
@@ -42,8 +42,7 @@ def train(
     """
     progress = _Progress(report)
     progress.report("reading")
-    how = spec.split
-    parts = split(pairs, how.by, how.fractions, how.seed, how.group_key)
+    parts = spec.split.apply(pairs)
     notes = list(parts.notes)
 
     progress.report("features")
@@ -65,14 +64,8 @@ def train(
     done = 0.0
     for part, share in measurable(parts, pipeline if spec.may_lack_scores else None).items():
         callback = progress.during("scoring", done, done + share)
-        measured[part] = measure(
-            pipeline,
-            parts.train,
-            getattr(parts, part),
-            spec.dimensions,
-            callback,
-            query_direction=query_direction,
-        )
+        judged = parts.train, getattr(parts, part), spec.dimensions
+        measured[part] = measure(pipeline, *judged, callback, query_direction=query_direction)
         done += share
         progress.report("scoring", done, _figures(part, measured[part].evaluation))
 
@@ -101,8 +94,7 @@ def fit(
 def run_search(spec: JobSpec, pairs: PairSet, report: Report) -> Selection:
     """Try the settings without the test part."""
     request: Mapping[str, Any] = spec.search or {}
-    how = spec.split
-    parts = split(pairs, how.by, how.fractions, how.seed, how.group_key)
+    how, parts = spec.split, spec.split.apply(pairs)
     pipeline = searched_pipeline(spec, parts.train)
     validate = request["folds"] == 1
 
@@ -146,9 +138,7 @@ def measure(
     """Measure a trained pipeline, and what knows nothing, on a part of a split."""
     # By the usual metrics, and by a further one if asked.
     sides = (held_out.x, held_out.y, held_out.relevance)
-    directions: tuple[Direction, ...] = (
-        ("x2y", "y2x") if query_direction == "x2y" else ("y2x", "x2y")
-    )
+    directions = DIRECTIONS if query_direction == "x2y" else DIRECTIONS[::-1]
     inner = within(callback, 0.0, 0.4)
     evaluation = evaluate(pipeline, *sides, directions=directions, callback=inner)
     if metric is not None and metric not in evaluation.metrics:

@@ -23,6 +23,8 @@ from simviz.store.store import Store
 
 P = ParamSpec("P")
 T = TypeVar("T")
+#: Answers the workspaces that wait for a call, as they are when it is asked.
+Waiting = Callable[[], Collection[str]]
 #: Workspaces that were served that are remembered.
 _MAX_SERVED = 10_000
 #: Added to the niceness of the pool's threads.
@@ -47,12 +49,12 @@ def run_job(
     channel.put((job_id, "started", {"time": time.time()}))
     limit_threads(n_threads)
     began = time.monotonic(), time.thread_time()
-    unknown = Cost(0.0, 0)
+    about = job_id, channel, stop, Cost(0.0, 0)
     if compilation.progress() is not None:
-        reporter(job_id, channel, stop, unknown, began)("compiling", 0.0, {})
+        reporter(*about, began)("compiling", 0.0, {})
         compilation.wait(spec.method, stop.is_set)
         began = time.monotonic(), time.thread_time()
-    reporter(job_id, channel, stop, unknown, began)("reading", 0.0, {})
+    reporter(*about, began)("reading", 0.0, {})
     if isinstance(source, Store):
         source = source.datasets.get(spec.dataset_id), spec.models(source)
     pairs, models = source
@@ -200,7 +202,7 @@ class _Task(NamedTuple):
 
     future: Future[Any]
     call: Callable[[], Any]
-    workspaces: Callable[[], Collection[str]]
+    workspaces: Waiting
 
 
 class DaemonPool(Executor):
@@ -230,12 +232,7 @@ class DaemonPool(Executor):
         return self.submit_for(lambda: ("",), fn, *args, **kwargs)
 
     def submit_for(
-        self,
-        workspaces: Callable[[], Collection[str]],
-        fn: Callable[P, T],
-        /,
-        *args: P.args,
-        **kwargs: P.kwargs,
+        self, workspaces: Waiting, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs
     ) -> Future[T]:
         """Call a function when it is the turn of somebody who waits for it."""
         future: Future[T] = Future()
@@ -303,7 +300,7 @@ class DaemonPool(Executor):
 
 
 def submit_for(
-    executor: Executor, workspaces: Callable[[], Collection[str]], fn: Callable[..., T], *args: Any
+    executor: Executor, workspaces: Waiting, fn: Callable[..., T], *args: Any
 ) -> Future[T]:
     """Submit a call for some workspaces, where the executor serves them in turn."""
     if isinstance(executor, DaemonPool):

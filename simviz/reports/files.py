@@ -121,10 +121,8 @@ def _put(archive: zipfile.ZipFile, name: str, lines: Iterator[str]) -> None:
 
 
 def _readme(first: RunEntry, part: PairSet, directions: Sequence[Direction]) -> str:
-    labels = {
-        "x2y": f"x-to-y ({part.nouns[0]} ask for {part.nouns[1]})",
-        "y2x": f"y-to-x ({part.nouns[1]} ask for {part.nouns[0]})",
-    }
+    x, y = part.nouns
+    labels = {"x2y": f"x-to-y ({x} ask for {y})", "y2x": f"y-to-x ({y} ask for {x})"}
     ids = [str(i) for side in (part.x, part.y) for i in side.ids]
     changed = sum(trec_id(i) != i for i in ids)
     about_ids = (
@@ -133,7 +131,7 @@ def _readme(first: RunEntry, part: PairSet, directions: Sequence[Direction]) -> 
         if changed
         else "Ids are those of the data set."
     )
-    pool = f"{len(part.x):,} {part.nouns[0]} and {len(part.y):,} {part.nouns[1]} compete."
+    pool = f"{len(part.x):,} {x} and {len(part.y):,} {y} compete."
     if part.relevance.unjudged == "ignore":
         pool = "Only judged items compete."
     query_text = " or ".join(labels[d] for d in directions)

@@ -259,13 +259,9 @@ def _map(one: RunEntry, pairs: PairSet, drawing: str | None) -> tuple[str, str]:
         drawn = replace(drawn, x=drawn.x[keep[0]], y=drawn.y[keep[1]])
         x_rows, y_rows = x_rows[keep[0]], y_rows[keep[1]]
         notes.append("Of more items, so many at random.")
-    texts = [f"Run: {one.label}."]
-    texts.append(
-        f"{len(x_rows):,} {pairs.nouns[0]} and {len(y_rows):,} {pairs.nouns[1]} of all parts."
-    )
-    if drawn.quality is not None:
-        texts.append(drawn.quality.describe())
-    texts += notes
+    sizes = f"{len(x_rows):,} {pairs.nouns[0]} and {len(y_rows):,} {pairs.nouns[1]} of all parts."
+    quality = [] if drawn.quality is None else [drawn.quality.describe()]
+    texts = [f"Run: {one.label}.", sizes, *quality, *notes]
     packed = pack_all(drawn, pairs.take(x_rows, y_rows), height="min(720px, 130vw)", scrolls=True)
     return page_state(packed), " ".join(texts)
 

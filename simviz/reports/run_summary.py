@@ -39,7 +39,7 @@ from simviz.features.pretrained import DEFAULT_MODEL
 from simviz.methods import all_methods, get_method
 from simviz.pipeline import Features, encoder_of
 from simviz.store.datasets import DEMO_PREFIX
-from simviz.store.run import BLEND, Part, Run, stopped_by_validation
+from simviz.store.run import BLEND, CSLS, Part, Run, stopped_by_validation
 
 Record = Mapping[str, Any]
 #: Scorers that know nothing of the items, as tables call them.
@@ -180,10 +180,8 @@ class RunTable:
             sizes, times = self.costs()
             shown = ["–" if size is None else f"{size:,}" for size in sizes]
             took = ["–" if time is None else f"{time:.1f} s" for time in times]
-            columns += [
-                column("dimensions", shown),
-                column("time", took, "Training and evaluation"),
-            ]
+            columns.append(column("dimensions", shown))
+            columns.append(column("time", took, "Training and evaluation"))
         return columns
 
 
@@ -207,9 +205,8 @@ def read_runs(
         RunEntry(run, label, (looks or {}).get(run.id) or run.info.method, part)
         for run, label in zip(runs, numbered(names), strict=True)
     ]
-    first, *others = entries
-    for i, other in enumerate(others, start=1):
-        if group_key(first.run) != group_key(other.run):
+    for i, other in enumerate(runs[1:], start=1):
+        if group_key(runs[0]) != group_key(other):
             raise ValueError(
                 f"{names[0]!r} and {names[i]!r} were measured on different parts (data, split or "
                 "pool). Report runs of one split together."
@@ -373,12 +370,10 @@ def mean_band(
     points = list(zip(*sides, strict=True))
     values = [fmean(p["value"] for p in point) for point in points]
     half_width = [Z_95 * fmean(p["standard_error"] for p in point) for point in points]
-    return (
-        [point[0][axis] for point in points],
-        values,
-        [v - r for v, r in zip(values, half_width, strict=True)],
-        [v + r for v, r in zip(values, half_width, strict=True)],
+    low, high = (
+        [v + sign * r for v, r in zip(values, half_width, strict=True)] for sign in (-1, 1)
     )
+    return [point[0][axis] for point in points], values, low, high
 
 
 def milestones(curve: DimensionCurve) -> tuple[str, str, str]:
@@ -396,10 +391,9 @@ def part_text(one: RunEntry, pairs: PairSet) -> str:
 
 
 def _title(run: Run) -> str:
-    if run.info.is_derived:
-        return "Blend" if run.info.method == BLEND else "CSLS"
-    known = all_methods()
-    return known[run.info.method].tags.title if run.info.method in known else run.info.method
+    method = run.info.method
+    other = {BLEND: "Blend", CSLS: "CSLS"}.get(method, method)
+    return all_methods()[method].tags.title if method in all_methods() else other
 
 
 class SideNames(NamedTuple):
@@ -424,26 +418,24 @@ def facts(table: RunTable) -> list[tuple[str, str]]:
     first, pairs = table.entries[0], table.pairs
     dataset_id = str(first.run.spec["dataset_id"])
     demo = DEMOS.get(dataset_id.removeprefix(DEMO_PREFIX)) if first.run.info.is_demo else None
-    relevance = pairs.relevance
     rows = [("Data set", pairs.name if demo is None else f"{demo.title} (demo {demo.id})")]
     if demo is not None:
         rows += [("Source", demo.source), ("Licence", demo.licence)]
+    unjudged = "count as not relevant"
+    if pairs.relevance.unjudged == "ignore":
+        unjudged = "unknown; only judged pairs count"
+    left_out = _left_out(first, table.direction)
     rows += [
         ("Left side", f"{len(pairs.x):,} {pairs.nouns[0]} ({pairs.x.kind})"),
         ("Right side", f"{len(pairs.y):,} {pairs.nouns[1]} ({pairs.y.kind})"),
         ("Judgments", _judgments(pairs)),
-        (
-            "Pairs not listed",
-            "unknown; only judged pairs count"
-            if relevance.unjudged == "ignore"
-            else "count as not relevant",
-        ),
+        ("Pairs not listed", unjudged),
         ("Digest of the data", str(first.run.spec["dataset_digest"])),
         ("Split", _split(first.run.spec["split"], pairs)),
         ("Sizes", _sizes(first)),
         ("Measured on", part_text(first, pairs)),
         ("Ranked against", table.pool),
-        *((("Left out", left_out),) if (left_out := _left_out(first, table.direction)) else ()),
+        *([("Left out", left_out)] if left_out else []),
         ("Order of the runs", order(table.entries)),
         ("Query side", _query_side(table.direction, pairs)),
         ("Ties", "expected value over random orders"),
@@ -526,16 +518,6 @@ def _vectors_read(method: str, features: Features, pairs: PairSet) -> str:
     return model or DEFAULT_MODEL if is_encoded or known.tags.input == "pretrained" else ""
 
 
-def strongest_baseline(
-    runs: Mapping[str, float], measured: PartResult, metric: str, direction: str
-) -> str:
-    """The best of runs that learn nothing and of guesses, by what the runs are chosen by."""
-    values = dict(runs)
-    for name, label in BASELINES.items():
-        values[label] = measured.value(metric, direction, name)
-    return min(values, key=lambda name: rank_key(values[name], metric))
-
-
 def guessed(baseline: str, measured: PartResult) -> Evaluation:
     """What one of `BASELINES` found, by its label, where a run was measured."""
     return measured.evaluations[next(n for n, label in BASELINES.items() if label == baseline)]
@@ -548,29 +530,24 @@ def is_chosen_here(entries: Sequence[RunEntry]) -> bool:
 
 
 def baseline_of(table: RunTable) -> str:
-    """What the best run has to be ahead of."""
+    """The best of runs that learn nothing and of guesses, by what the runs are chosen by."""
     best, *others = table.entries
     part = best.part if is_chosen_here(table.entries) else "validation"
-    runs = {
-        one.label: one.run.value(table.metric, table.direction, part)
-        for one in others
-        if is_base(one.run.info.method) and part in one.run.measured
-    }
+    by = table.metric, table.direction
     guesses = best.run.part(part) if part in best.run.measured else best.measured
-    return strongest_baseline(runs, guesses, table.metric, table.direction)
+    values = {label: guesses.value(*by, name) for name, label in BASELINES.items()}
+    runs = [one for one in others if is_base(one.run.info.method) and part in one.run.measured]
+    values = {one.label: one.run.value(*by, part) for one in runs} | values
+    return min(values, key=lambda name: rank_key(values[name], table.metric))
 
 
 def verdict_of(table: RunTable) -> Verdict:
     """The verdict on runs in their order, see `simviz.evaluation.verdict`."""
     entries, is_here = table.entries, is_chosen_here(table.entries)
     baseline = baseline_of(table)
-    vectors = adapted_vectors(
-        (
-            (one.label, one.run.info.method, one.run.info.spec.get("features", "usual"))
-            for one in entries
-        ),
-        table.pairs,
-    )
+    infos = [(one.label, one.run.info) for one in entries]
+    read = [(label, info.method, info.spec.get("features", "usual")) for label, info in infos]
+    vectors = adapted_vectors(read, table.pairs)
     named = {baseline, *(vectors or ())}
     compared = [one for one in entries if is_here or one in entries[:2] or one.label in named]
     evaluations = _evaluations(compared)
@@ -587,10 +564,9 @@ def verdict_text(verdict: Verdict, table: RunTable) -> str:
         return verdict.describe()
     best = table.entries[0]
     text = f"On the validation part, {verdict.describe(with_p=False)}"
-    test = best.run.part("test") if "test" in best.run.measured else None
-    value, half_width = estimate(
-        None if test is None else test.record(table.metric, table.direction)
-    )
+    by = table.metric, table.direction
+    known = "test" in best.run.measured
+    value, half_width = estimate(best.run.part("test").record(*by) if known else None)
     if isnan(value):
         return text
     within = "" if isnan(half_width) else f" ± {half_width:.3f}"
@@ -602,8 +578,7 @@ def finding_of(table: RunTable, shown: str | None = None) -> str:
     shown = shown or table.metric
     record = table.record(shown)
     assert record is not None
-    who = side_names(table.pairs, table.direction)
-    by_pairs = record["direction"] == "pairs"
+    queries, answers = side_names(table.pairs, table.direction)
     baseline = baseline_of(table)
     lines = zip(table.row_names, table.figures(shown), strict=True)
     known = next((figure.value for name, figure in lines if name == baseline), float("nan"))
@@ -612,8 +587,8 @@ def finding_of(table: RunTable, shown: str | None = None) -> str:
         shown,
         record["value"],
         record["n"],
-        query_name="pairs" if by_pairs else who.queries,
-        answer_name=who.answers,
+        query_name="pairs" if record["direction"] == "pairs" else queries,
+        answer_name=answers,
         baseline=None if isnan(known) else known,
         baseline_name=baseline,
         part=table.part,

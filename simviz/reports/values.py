@@ -35,17 +35,14 @@ def summarize_values(run_values: RunValues, baseline: str | None = None) -> dict
         sorted((comparisons.names[i], comparisons.names[j]), key=place.__getitem__)
         for i, j in comparisons.pairs
     ]
-    runs: list[dict[str, Any]] = []
+    runs = []
     for name in order:
         low, high = map(_known, confidence_interval(run_values.values[name]))
-        runs.append({"run": name, "value": means[name], "low": low, "high": high})
-        if letters:
-            runs[-1]["groups"] = letters[name]
+        one = {"run": name, "value": means[name], "low": low, "high": high}
+        one |= {"groups": letters[name]} if letters else {}
         if name in run_values.judged:
-            runs[-1] |= {
-                "judged": run_values.judged[name],
-                "at_most": run_values.upper_bounds[name],
-            }
+            one |= {"judged": run_values.judged[name], "at_most": run_values.upper_bounds[name]}
+        runs.append(one)
     # The baseline is no candidate.
     names = sorted(order, key=lambda name: name == baseline)
     verdict = Verdict.of(comparisons, names, run_values.metric, baseline)

@@ -125,27 +125,17 @@ class Datasets:
             write_pairs(pairs, draft)
             size = sync_tree(draft)
             with directory.index.writing() as db:
-                if self._has_room(db, workspace, dataset_id, size):
-                    directory.place(draft, "datasets", dataset_id)
-                    row = (
-                        dataset_id,
-                        workspace,
-                        digest,
-                        *(printable(n) for n in (pairs.name, pairs.x_name, pairs.y_name)),
-                        pairs.x.kind,
-                        pairs.y.kind,
-                        *pairs.shape,
-                        pairs.relevance.matrix.nnz,
-                        pairs.relevance.positives.nnz,
-                        size,
-                        time.time(),
-                        json.dumps([str(note) for note in notes]),
-                    )
-                    db.insert("datasets", row)
-                    details = {"workspace": masked(workspace), "id": dataset_id, "bytes": size}
-                    details |= {"x": pairs.x.kind, "y": pairs.y.kind}
-                    details |= dict(zip(("n_x", "n_y"), pairs.shape, strict=True))
-                    _log.info("data set kept", details)
+                if not self._has_room(db, workspace, dataset_id, size):
+                    return dataset_id
+                directory.place(draft, "datasets", dataset_id)
+                names = (printable(name) for name in (pairs.name, pairs.x_name, pairs.y_name))
+                kinds, relevance = (pairs.x.kind, pairs.y.kind), pairs.relevance
+                row = (dataset_id, workspace, digest, *names, *kinds, *pairs.shape)
+                row += (relevance.matrix.nnz, relevance.positives.nnz, size, time.time())
+                db.insert("datasets", (*row, json.dumps([str(note) for note in notes])))
+        details = {"workspace": masked(workspace), "id": dataset_id, "bytes": size}
+        details |= dict(zip(("x", "y", "n_x", "n_y"), (*kinds, *pairs.shape), strict=True))
+        _log.info("data set kept", details)
         return dataset_id
 
     def get(self, dataset_id: str, workspace: str | None = None) -> PairSet:

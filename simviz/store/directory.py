@@ -306,6 +306,17 @@ class Connection(sqlite3.Connection):
         """Return whether a table has a row of this id."""
         return self.execute(f"SELECT 1 FROM {table} WHERE id=?", (item_id,)).fetchone() is not None
 
+    def count(self, table: str, where: str, *values: object) -> int:
+        """Return how many rows a condition holds for."""
+        query = f"SELECT COUNT(*) FROM {table} WHERE {where}"
+        return int(self.execute(query, values).fetchone()[0])
+
+    def used_bytes(self, workspace: str) -> int:
+        """Return the bytes of all data sets and runs of a workspace."""
+        query = "SELECT COALESCE(SUM(n_bytes), 0) FROM {} WHERE workspace=?"
+        tables = "datasets", "runs"
+        return sum(self.execute(query.format(t), (workspace,)).fetchone()[0] for t in tables)
+
     def insert(self, table: str, row: Sequence[object], *, unless: str = "") -> None:
         """Add a row; `unless` says what SQLite does where there is one."""
         values = ",".join("?" * len(row))
@@ -321,11 +332,7 @@ class Connection(sqlite3.Connection):
 
     def require_room(self, table: str, workspace: str, limits: StoreLimits, more: int) -> None:
         """Refuse a data set or run, of so many bytes, beyond what a workspace may keep."""
-        n, used = 0, 0
-        for kind in ("datasets", "runs"):
-            query = f"SELECT COUNT(*), COALESCE(SUM(n_bytes), 0) FROM {kind} WHERE workspace=?"
-            rows, size = self.execute(query, (workspace,)).fetchone()
-            n, used = rows if kind == table else n, used + size
+        n, used = self.count(table, "workspace=?", workspace), self.used_bytes(workspace)
         refuse_beyond(getattr(limits, table), n, {"datasets": "data sets"}.get(table, table))
         if used + more > limits.bytes:
             details = {"what": "bytes", "used": used, "more": more, "limit": limits.bytes}
@@ -355,7 +362,9 @@ class IndexFile:
             if not self._is_made():  # by nobody else meanwhile
                 self._refuse_beside_data()
                 schema = resources.files("simviz.store").joinpath("schema.sql")
-                _run(connection, schema.read_text(encoding="utf-8"))
+                # One by one: a script would end the transaction.
+                for statement in schema.read_text(encoding="utf-8").split(";\n"):
+                    connection.execute(statement)
                 connection.insert("written_by", (version("simviz"),))
                 connection.execute(f"PRAGMA user_version={SCHEMA_VERSION}")
 
@@ -496,12 +505,6 @@ class IndexFile:
             connection.close()
             raise
         return connection
-
-
-def _run(connection: Connection, statements: str) -> None:
-    """Run statements one by one: a script would end the transaction."""
-    for statement in statements.split(";\n"):
-        connection.execute(statement)
 
 
 def write_bytes(path: Path, data: bytes) -> None:

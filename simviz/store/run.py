@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import platform
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from functools import lru_cache
 from importlib.metadata import version
@@ -166,11 +166,6 @@ class _Stored(Mapping[str, Evaluation]):
         return len(self._names)
 
 
-def _read(path: Path, what: str) -> dict[str, Any]:
-    with damaged(what, _RETRAIN):
-        return load_records(path, _RECORDS)
-
-
 @lru_cache(maxsize=64)
 def _read_evaluation(path: Path, changed: int) -> Evaluation:
     """An evaluation, until its file changes."""
@@ -253,11 +248,10 @@ class Run:
         """What it found out on a part of its split; ranks are read when they are asked for."""
         if name not in self.measured:
             raise StoreError(f"This run was not measured on its {name} part.")
+        folder = self.folder / name
         with damaged(_EVALUATION):
-            folder = self.folder / name
-            return _read_part(
-                folder, (folder / "figures.json").stat().st_mtime_ns, self.extra_metric
-            )
+            changed = (folder / "figures.json").stat().st_mtime_ns
+            return _read_part(folder, changed, self.extra_metric)
 
     def value(self, metric: str, direction: str, part: Part = "validation") -> float:
         """A figure, by default that by which runs are ranked; NaN where it was not measured."""
@@ -271,7 +265,8 @@ class Run:
     def read_objects(self, name: str) -> Mapping[str, Any]:
         """What was kept with the run under a name, see `write_objects`; empty for nothing."""
         path = self.folder / f"{name}.simviz"
-        return _read(path, f"The file {path.name} of this run") if path.exists() else {}
+        with damaged(f"The file {path.name} of this run", _RETRAIN):
+            return load_records(path, _RECORDS) if path.exists() else {}
 
     def write_objects(self, name: str, objects: Mapping[str, Any]) -> None:
         """Keep arrays, JSON or records with the run, in place of what has that name.
@@ -290,14 +285,10 @@ class Run:
         """Whether smaller models of the method were trained, whose ranks on a part are kept."""
         return (self.folder / part / "smaller.simviz").exists()
 
-    def names(self) -> Sequence[str]:
-        """What is kept with the run, but for what is kept with a part."""
-        return [path.stem for path in self.folder.glob("*.simviz")]
-
     def maps(self) -> tuple[str, ...]:
         """Names of the drawings that are kept, sorted."""
-        known = (name.partition("map-") for name in self.names())
-        return tuple(sorted(name for before, is_map, name in known if is_map and not before))
+        paths = self.folder.glob("map-*.simviz")
+        return tuple(sorted(path.stem.removeprefix("map-") for path in paths))
 
     def put_map(self, name: str, drawing: JointMap, x_drawn: Index, y_drawn: Index) -> None:
         """Keep a drawing with the run, in place of one of that name, and which items are on it.

@@ -151,11 +151,15 @@ class Store:
         return removed
 
 
-class Workspaces:
-    """Workspaces of a store."""
+class _StorePart:
+    """What parts of a store have in common: its directory and the index in it."""
 
     def __init__(self, directory: Directory) -> None:
         self._directory, self._index = directory, directory.index
+
+
+class Workspaces(_StorePart):
+    """Workspaces of a store."""
 
     def create(self) -> str:
         """Make a workspace; return its id."""
@@ -206,21 +210,13 @@ class Workspaces:
 
 
 def _usage(db: Connection, workspace: str) -> Usage:
-    tables = {"datasets": "datasets", "runs": "runs", "shares": "shares", "jobs": "followers"}
-
-    def of(table: str, what: str) -> int:
-        query = f"SELECT COALESCE({what}, 0) FROM {table} WHERE workspace=?"
-        return int(db.execute(query, (workspace,)).fetchone()[0])
-
-    counts = {name: of(table, "COUNT(*)") for name, table in tables.items()}
-    return Usage(**counts, bytes=of("datasets", "SUM(n_bytes)") + of("runs", "SUM(n_bytes)"))
+    tables = ("datasets", "runs", "shares", "followers")
+    counts = [db.count(table, "workspace=?", workspace) for table in tables]
+    return Usage(*counts, db.used_bytes(workspace))
 
 
-class Uploads:
+class Uploads(_StorePart):
     """The last upload of each workspace that is not kept as a data set yet, for a day."""
-
-    def __init__(self, directory: Directory) -> None:
-        self._directory, self._index = directory, directory.index
 
     def put(self, workspace: str, files: Sequence[tuple[str, bytes]]) -> None:
         """Keep an upload in place of the one before; those of others may make room."""
@@ -286,11 +282,8 @@ class Uploads:
         return self._directory.root / "uploads" / workspace
 
 
-class Runs:
+class Runs(_StorePart):
     """Runs of a store."""
-
-    def __init__(self, directory: Directory) -> None:
-        self._directory, self._index = directory, directory.index
 
     def put(self, run_id: str, result: RunResult, spec: Mapping[str, Any], workspace: str) -> bool:
         """Keep what came of a request; return False if there is such a run."""
@@ -425,17 +418,14 @@ class Runs:
 
     def _check_room(self, db: Connection, workspace: str, dataset_id: str, size: int) -> None:
         db.require_workspace(workspace)
-        query = "SELECT 1 FROM datasets WHERE id=? AND workspace=?"
-        if db.execute(query, (dataset_id, workspace)).fetchone() is None:
+        if not db.count("datasets", "id=? AND workspace=?", dataset_id, workspace):
             raise not_found("datasets")
         db.require_room("runs", workspace, self._directory.limits, size)
 
     def _make_room_for_demos(self, db: Connection, newest: str) -> list[str]:
         """Delete the rows of demo runs not opened for longest, beyond the limits."""
-        rows = db.execute(
-            "SELECT id, n_bytes FROM runs WHERE workspace IS NULL ORDER BY opened DESC"
-        ).fetchall()
-        limits = self._directory.limits
+        query = "SELECT id, n_bytes FROM runs WHERE workspace IS NULL ORDER BY opened DESC"
+        rows, limits = db.execute(query).fetchall(), self._directory.limits
         n_demos, size, evicted = 0, 0, []
         for row in sorted(rows, key=lambda row: row["id"] != newest):
             n_demos, size = n_demos + 1, size + row["n_bytes"]
@@ -455,11 +445,8 @@ def _run_info(row: sqlite3.Row) -> RunInfo:
         return RunInfo(**fields)
 
 
-class JobRecords:
+class JobRecords(_StorePart):
     """Directories of jobs and who follows them; what is in them belongs to `simviz.jobs`."""
-
-    def __init__(self, directory: Directory) -> None:
-        self._directory, self._index = directory, directory.index
 
     def add(self, digest: str, workspace: str, write: Callable[[Path], object]) -> str:
         """Make the directory of one more attempt at a request; return its id."""
@@ -502,14 +489,12 @@ class JobRecords:
 
     def find(self, workspace: str | None = None) -> list[str]:
         """Return the attempts that a workspace follows, or all, newest first."""
+        order = "ORDER BY created DESC, id"
         if workspace is None:
-            rows = self._index.rows("SELECT id FROM jobs ORDER BY created DESC, id")
+            rows = self._index.rows(f"SELECT id FROM jobs {order}")
         else:
-            query = (
-                "SELECT id FROM jobs JOIN followers ON job_id=id WHERE workspace=? "
-                f"ORDER BY created DESC, id LIMIT {MAX_JOBS}"
-            )
-            rows = self._index.rows_of(workspace, query, workspace)
+            query = "SELECT id FROM jobs JOIN followers ON job_id=id WHERE workspace=?"
+            rows = self._index.rows_of(workspace, f"{query} {order} LIMIT {MAX_JOBS}", workspace)
         return [row["id"] for row in rows]
 
     def follow(self, job_id: str, workspace: str) -> None:
@@ -546,19 +531,15 @@ class PairNotes(Generic[V]):
                 texts = printable(x)[:longest], printable(y)[:longest]
                 row = (workspace, dataset_id, *texts, verdict, now)
                 db.insert(self._table, row, unless="OR REPLACE")
-            query = f"SELECT COUNT(*) FROM {self._table} WHERE workspace=? AND dataset_id=?"
-            (count,) = db.execute(query, (workspace, dataset_id)).fetchone()
+            count = db.count(self._table, "workspace=? AND dataset_id=?", workspace, dataset_id)
             refuse_beyond(self._limits.corrections, count - 1, "corrections")
-        return int(count)
+        return count
 
     def find(self, dataset_id: str, workspace: str) -> list[tuple[str, str, V]]:
         """Return the corrections of a data set, the oldest first."""
-        query = (
-            f"SELECT input, target, verdict FROM {self._table} WHERE workspace=? AND dataset_id=? "
-            "ORDER BY created, rowid"
-        )
-        rows = self._index.rows(query, workspace, dataset_id)
-        return [(r["input"], r["target"], r["verdict"]) for r in rows]
+        of = f"FROM {self._table} WHERE workspace=? AND dataset_id=? ORDER BY created, rowid"
+        rows = self._index.rows(f"SELECT input, target, verdict {of}", workspace, dataset_id)
+        return [tuple(row) for row in rows]
 
     def drop(
         self, dataset_id: str, workspace: str, input: str | None = None, target: str | None = None
@@ -596,10 +577,8 @@ class ViewPreferences:
 
     def last(self, workspace: str) -> str | None:
         """Return the data set that was opened last."""
-        query = (
-            "SELECT dataset_id FROM shown WHERE workspace=? AND name='opened' "
-            "ORDER BY CAST(value AS REAL) DESC LIMIT 1"
-        )
+        query = "SELECT dataset_id FROM shown WHERE workspace=? AND name='opened' "
+        query += "ORDER BY CAST(value AS REAL) DESC LIMIT 1"
         row = self._index.one(query, workspace)
         return None if row is None else str(row["dataset_id"])
 
@@ -634,23 +613,16 @@ class Shares:
         shown = {printable(k): printable(v) for k, v in (view or {}).items()}
         if len(json.dumps(shown)) > _LONGEST_VIEW:
             raise StoreError("The settings of this view are too long to share.")
-        payload = {
-            "run_ids": [run.id for run in runs],
-            "dataset_ids": list(datasets),
-            "view": shown,
-        }
+        payload = {"run_ids": [run.id for run in runs], "dataset_ids": list(datasets)}
         token = secrets.token_urlsafe(_TOKEN_BYTES)
         now = time.time()
         expires = None if days is None else now + days * _DAY
         with self._index.writing() as db:
             db.require_workspace(workspace)
-            (count,) = db.execute(
-                f"SELECT COUNT(*) FROM shares WHERE workspace=? AND {_NOT_EXPIRED}",
-                (workspace, now),
-            ).fetchone()
+            count = db.count("shares", f"workspace=? AND {_NOT_EXPIRED}", workspace, now)
             refuse_beyond(self._directory.limits.shares, count, "shares")
-            row = token, workspace, printable(kind), json.dumps(payload), now, expires
-            db.insert("shares", row)
+            text = json.dumps(payload | {"view": shown})
+            db.insert("shares", (token, workspace, printable(kind), text, now, expires))
         details = {"workspace": masked(workspace), "view": masked(token), "runs": len(runs)}
         _log.info("view published", details)
         return token
@@ -682,14 +654,11 @@ class Shares:
 
     def find(self, workspace: str) -> list[Share]:
         """Shares of a workspace, newest first."""
+        query = f"SELECT * FROM shares WHERE workspace=? AND {_NOT_EXPIRED} "
+        query += "ORDER BY created DESC, token"
         with self._index.reading() as db:
             db.require_workspace(workspace)
-            rows = db.execute(
-                f"SELECT * FROM shares WHERE workspace=? AND {_NOT_EXPIRED} "
-                "ORDER BY created DESC, token",
-                (workspace, time.time()),
-            ).fetchall()
-            return [_share(db, row) for row in rows]
+            return [_share(db, row) for row in db.execute(query, (workspace, time.time()))]
 
 
 def _share(db: Connection, row: sqlite3.Row) -> Share:
@@ -697,11 +666,7 @@ def _share(db: Connection, row: sqlite3.Row) -> Share:
     fields.pop("workspace")
     with damaged("The entry of a shared view in the index"):
         payload = json.loads(fields.pop("payload"))
-        return Share(
-            run_ids=tuple(i for i in payload["run_ids"] if db.has("runs", i)),
-            dataset_ids=tuple(
-                i for i in payload["dataset_ids"] if is_demo(i) or db.has("datasets", i)
-            ),
-            view=dict(payload["view"]),
-            **fields,
-        )
+        runs = tuple(i for i in payload["run_ids"] if db.has("runs", i))
+        datasets = (i for i in payload["dataset_ids"] if is_demo(i) or db.has("datasets", i))
+        view = dict(payload["view"])
+        return Share(run_ids=runs, dataset_ids=tuple(datasets), view=view, **fields)

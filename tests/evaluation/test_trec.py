@@ -17,7 +17,7 @@ from simviz.evaluation import MAP, MRR, NDCG, evaluate
 from simviz.evaluation.trec import read_run, trec_id, trec_qrels, trec_run, why_no_qrels
 from simviz.exceptions import DatasetError, JobError
 from simviz.jobs import SplitSpec
-from simviz.jobs.imported_runs import import_run
+from simviz.jobs.spec import import_run
 from simviz.pipeline import default_pipeline, load_pipeline
 from simviz.relevance import Relevance
 from simviz.store import Store

@@ -20,7 +20,7 @@ from simviz.evaluation.trec import read_run
 from simviz.exceptions import SimvizError
 from simviz.explain.topics import has_topics
 from simviz.jobs import JobSpec, SplitSpec
-from simviz.jobs.imported_runs import import_run
+from simviz.jobs.spec import import_run
 from simviz.methods import get_method
 from simviz.params import ParamSpec, param_specs
 from simviz.reports.run_summary import ranked
