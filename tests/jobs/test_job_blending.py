@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
-from waiting import LONG
+from waiting import LONG, finished
 
 from simviz.data import Items, split
 from simviz.evaluation import evaluate
@@ -18,14 +19,9 @@ from simviz.projection.pipeline_map import Space
 
 
 @pytest.fixture
-def trained(queue, ask, store, mine):
-    """Two finished runs: what was learned, and BM25."""
-
-    def train(spec):
-        status = queue.wait(queue.submit(spec), LONG)
-        assert status.state == "succeeded", status.message
-        return store.runs.get(status.run_id, mine)
-
+def trained(queue, ask):
+    """Two finished runs: what was learned, and BM25; and what finishes further ones."""
+    train = partial(finished, queue)
     return train, train(ask("cca", n_components=5)), train(ask("bm25"))
 
 
@@ -109,27 +105,31 @@ def test_runs_on_different_pairs_are_not_blended(trained, ask, mine, queue):
     assert status.state == "failed" and "other pairs" in status.message
 
 
+BLEND = {"learned": "a" * 32, "lexical": "b" * 32, "alpha": 0.5, "normalization": "global_std"}
+SCALED = {"scaled": "a" * 32, "k": 5, "queries": "given", "scaled_method": "cca"}
+
+
 @pytest.mark.parametrize(
-    ("change", "words"),
+    ("kind", "params", "change", "words"),
     [
-        ({"alpha": 1.5}, "weight from 0 to 1"),
-        ({"alpha": True}, "weight from 0 to 1"),
-        ({"normalization": "z_query"}, "two items alone"),
-        ({"learned": "../x"}, "by their ids"),
-        ({"learned": "b" * 32}, "Choose two"),
-        ({"wiehgt": 1}, "no parameter of a blend"),
+        (BlendSpec, BLEND, {"alpha": 1.5}, "weight from 0 to 1"),
+        (BlendSpec, BLEND, {"alpha": True}, "weight from 0 to 1"),
+        (BlendSpec, BLEND, {"normalization": "z_query"}, "two items alone"),
+        (BlendSpec, BLEND, {"learned": "../x"}, "by their ids"),
+        (BlendSpec, BLEND, {"learned": "b" * 32}, "Choose two"),
+        (BlendSpec, BLEND, {"wiehgt": 1}, "no parameter of a blend"),
+        (CSLSSpec, SCALED, {"k": 0}, "whole number from 1"),
+        (CSLSSpec, SCALED, {"k": True}, "whole number from 1"),
+        (CSLSSpec, SCALED, {"queries": "all"}, "no queries"),
+        (CSLSSpec, SCALED, {"scaled": "../x"}, "by its id"),
+        (CSLSSpec, SCALED, {"alpha": 1}, "no parameter of CSLS"),
     ],
 )
-def test_wrong_requests_are_refused(change, words):
-    params = {
-        "learned": "a" * 32,
-        "lexical": "b" * 32,
-        "alpha": 0.5,
-        "normalization": "global_std",
-    }
-    BlendSpec("d", "0" * 32, "blend", params).check()
+def test_wrong_requests_are_refused(kind, params, change, words):
+    about = "d", "0" * 32, {BlendSpec: "blend", CSLSSpec: "csls"}[kind]
+    kind(*about, params).check()
     with pytest.raises(JobError, match=words):
-        BlendSpec("d", "0" * 32, "blend", params | change).check()
+        kind(*about, params | change).check()
 
 
 @pytest.mark.parametrize("queries", ["given", "training"])
@@ -151,23 +151,6 @@ def test_a_run_corrected_by_csls_is_a_run_of_its_own(trained, mine, sentences, q
     blend = blend_spec(run.info, bm25.info, 0.5, workspace=mine)
     assert blend.title.startswith("0.5 CSLS + 0.5 ")
     assert train(blend).pipeline().looks_at_queries == (queries == "given")
-
-
-@pytest.mark.parametrize(
-    ("change", "words"),
-    [
-        ({"k": 0}, "whole number from 1"),
-        ({"k": True}, "whole number from 1"),
-        ({"queries": "all"}, "no queries"),
-        ({"scaled": "../x"}, "by its id"),
-        ({"alpha": 1}, "no parameter of CSLS"),
-    ],
-)
-def test_wrong_corrections_are_refused(change, words):
-    params = {"scaled": "a" * 32, "k": 5, "queries": "given", "scaled_method": "cca"}
-    CSLSSpec("d", "0" * 32, "csls", params).check()
-    with pytest.raises(JobError, match=words):
-        CSLSSpec("d", "0" * 32, "csls", params | change).check()
 
 
 def test_a_blend_can_be_cancelled(trained, mine, sentences):

@@ -1,12 +1,8 @@
 """What is left of jobs when their process ends in the middle."""
 
-import os
-import subprocess
-import sys
-import textwrap
 import threading
 
-from waiting import LONG, until
+from waiting import LONG, run_script, until
 
 from simviz.jobs import JobQueue, JobSpec
 from simviz.store import Store
@@ -39,14 +35,7 @@ def test_a_queue_that_is_closed_leaves_no_thread_in_a_library(store, mine):
 
 
 def test_the_interpreter_ends_without_waiting_for_what_would_take_minutes(tmp_path):
-    done = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(LEFT), str(tmp_path)],
-        capture_output=True,
-        text=True,
-        env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},
-        timeout=LONG,
-        check=False,
-    )
+    done = run_script(LEFT, tmp_path)
     assert done.returncode == 0, done.stderr
     with JobQueue(Store(tmp_path)) as jobs:
         states = [jobs.status(job_id).state for job_id in done.stdout.split()]

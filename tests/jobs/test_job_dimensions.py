@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from waiting import LONG
+from waiting import finished
 
+from simviz.data.splitting import PARTS
 from simviz.evaluation import evaluate
 from simviz.exceptions import JobCancelled
 from simviz.jobs import JobSpec
@@ -16,12 +17,8 @@ from simviz.reports.run_summary import RunEntry, records_by_dimension
 
 
 @pytest.fixture
-def trained(queue, ask, store):
-    def train(method, **params):
-        status = queue.wait(queue.submit(ask(method, **params)), LONG)
-        return store.runs.get(status.run_id)
-
-    return train
+def trained(queue, ask):
+    return lambda method, **params: finished(queue, ask(method, **params))
 
 
 def entry_of(run, part="test"):
@@ -52,10 +49,7 @@ def test_a_curve_ends_at_the_run_and_answers_any_metric(trained, sentences, meth
 def test_each_point_is_the_method_trained_at_that_size(trained, sentences):
     run = trained("plsa", n_components=12, max_iter=5)
     train_dimensions(run, sentences, lambda fraction: False)
-    at = run.arrays()
-    train, validation, test = (
-        sentences.take(at[f"x_{p}"], at[f"y_{p}"]) for p in ("train", "validation", "test")
-    )
+    train, validation, test = (run.take(sentences, part) for part in PARTS)
     spec = JobSpec.from_json(run.spec)
     small = replace(spec, params={**spec.params, "n_components": 5})
     pipeline, _ = fit(small, train, validation, test, lambda step, total, metrics: False)

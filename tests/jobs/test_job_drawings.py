@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from scipy.spatial.distance import pdist
-from waiting import LONG, until
+from waiting import LONG, finished, until
 
 from simviz import projection
 from simviz.exceptions import StoreError
@@ -22,8 +22,8 @@ from simviz.store import load_map
 
 
 @pytest.fixture
-def run(queue, ask, store, sentences):
-    run = store.runs.get(queue.wait(queue.submit(ask("cca", n_components=5)), LONG).run_id)
+def run(queue, ask, sentences):
+    run = finished(queue, ask("cca", n_components=5))
     draw_now(run, sentences, QUICK_LAYOUT)
     return run
 

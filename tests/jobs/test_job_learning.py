@@ -3,27 +3,23 @@
 from __future__ import annotations
 
 import pytest
-from waiting import LONG
+from waiting import finished
 
 from simviz.jobs.run_curves import train_on_shares, why_no_curve
 
 
 @pytest.fixture
-def run(queue, ask, store):
-    return store.runs.get(queue.wait(queue.submit(ask("cca", n_components=2)), LONG).run_id)
+def run(queue, ask):
+    return finished(queue, ask("cca", n_components=2))
 
 
 @pytest.fixture
 def keep(run, sentences):
-    def work(tell):
-        train_on_shares(run, sentences, "validation", tell)
-
-    return work
+    return lambda tell: train_on_shares(run, sentences, "validation", tell)
 
 
 def test_a_curve_is_made_once_and_ends_at_the_run(run, keep, background, later):
-    assert background.submit(run.id, keep).state == "waiting"
-    assert background.submit(run.id, keep).state == "waiting"
+    assert [background.submit(run.id, keep).state for _ in range(2)] == ["waiting"] * 2
     assert len(later.calls) == 1
     later.go()
     assert background.progress(run.id) is None

@@ -97,7 +97,7 @@ GROUPS = {
     },
     # A container that sees its group as the root.
     "5:cpu:/\n4:memory:/docker/1f\n0::/\n": {
-        "memory": {"memory.limit_in_bytes": "1000000", "memory.usage_in_bytes": "700000"},
+        "memory": {"memory.limit_in_bytes": "1000000", "memory.usage_in_bytes": "700000"}
     },
 }
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from waiting import LONG, until
+from waiting import LONG, finished, until, until_running
 
 from simviz.evaluation import evaluate
 from simviz.exceptions import DatasetError, StoreError
@@ -19,8 +19,11 @@ from simviz.store import Store, load_map
 from simviz.store.directory import own_process
 
 
-def running(queue, job_id):
-    until(lambda: queue.status(job_id).state == "running")
+@pytest.fixture
+def single(store):
+    """A queue with one worker."""
+    with JobQueue(store, max_workers=1) as jobs:
+        yield jobs
 
 
 def test_a_job_whose_directory_is_lost_can_be_asked_for_again(store, queue, ask):
@@ -33,8 +36,7 @@ def test_a_job_whose_directory_is_lost_can_be_asked_for_again(store, queue, ask)
 
 
 def test_a_job_trains_measures_and_is_kept(queue, store, ask, mine, sentences):
-    job_id = queue.submit(ask("cca", n_components=8))
-    status = queue.wait(job_id, LONG)
+    status = queue.wait(queue.submit(ask("cca", n_components=8)), LONG)
     assert status.state == "succeeded" and status.fraction == 1.0 and status.attempt == 1
     assert status.created <= status.started <= status.finished
     stages = list(dict.fromkeys(event["stage"] for event in status.history))
@@ -75,16 +77,15 @@ def test_a_job_trains_measures_and_is_kept(queue, store, ask, mine, sentences):
     assert drawing.quality.n_points == 120 and drawing.notes
 
 
-def test_methods_without_vectors_are_drawn_by_unfolding(queue, store, ask, sentences):
-    run = store.runs.get(queue.wait(queue.submit(ask("bm25")), LONG).run_id)
+def test_methods_without_vectors_are_drawn_by_unfolding(queue, ask, sentences):
+    run = finished(queue, ask("bm25"))
     assert run.part("test").curve == []
     draw_now(run, sentences, QUICK_LAYOUT)
     assert any("within a side" in note for note in load_map(run, "mds-2-center")[0].notes)
 
 
-def test_the_points_of_the_curve_can_be_asked_for(queue, store, ask):
-    spec = replace(ask("cca", n_components=6), dimensions=(1, 3, 100))
-    run = store.runs.get(queue.wait(queue.submit(spec), LONG).run_id)
+def test_the_points_of_the_curve_can_be_asked_for(queue, ask):
+    run = finished(queue, replace(ask("cca", n_components=6), dimensions=(1, 3, 100)))
     assert {record["dimension"] for record in run.part("test").curve} == {1, 3}
 
 
@@ -124,65 +125,61 @@ def test_demos_are_trained_once_for_all(queue, store, mine, theirs):
     assert not any(mine.encode() in p.read_bytes() for p in stored.rglob("*.*"))
 
 
-def test_others_keep_a_demo_that_one_cancels(store, mine, theirs):
-    with JobQueue(store, max_workers=1) as queue:
-        digest = store.datasets.get("demo:emoji").digest
-        params = {"max_iter": 2_000, "patience": 2_000}
-        spec = JobSpec("demo:emoji", digest, "ssi", params, workspace=mine)
-        job_id = queue.submit(spec)
-        queue.submit(replace(spec, workspace=theirs))
-        assert not queue.cancel(job_id, mine)
-        assert queue.jobs(mine) == [] and queue.status(job_id, theirs).is_active
-        assert queue.cancel(job_id, theirs)
-        assert queue.status(job_id, theirs).state == "cancelled"
+def test_others_keep_a_demo_that_one_cancels(single, store, mine, theirs):
+    digest = store.datasets.get("demo:emoji").digest
+    params = {"max_iter": 2_000, "patience": 2_000}
+    spec = JobSpec("demo:emoji", digest, "ssi", params, workspace=mine)
+    job_id = single.submit(spec)
+    single.submit(replace(spec, workspace=theirs))
+    assert not single.cancel(job_id, mine)
+    assert single.jobs(mine) == [] and single.status(job_id, theirs).is_active
+    assert single.cancel(job_id, theirs)
+    assert single.status(job_id, theirs).state == "cancelled"
 
 
-def test_a_long_job_is_cancelled_at_once_and_gives_way(store, ask, endless, mine):
-    with JobQueue(store, max_workers=1) as queue:
-        job_id = queue.submit(endless())
-        until(lambda: (queue.status(job_id).eta_seconds or 0) > 0)
-        status = queue.status(job_id)
-        assert status.stage == "training" and any("loss" in event for event in status.history)
-        assert queue.cancel(job_id, mine)
-        assert queue.status(job_id).state == "cancelled"
-        assert not queue.cancel(job_id)  # it is over
-        # Its thread is free again, and there is no result.
-        assert queue.wait(queue.submit(ask()), LONG).state == "succeeded"
-        status = queue.wait(job_id, LONG)
-        assert status.state == "cancelled" and status.run_id is None and status.history
-        assert not store.runs.has(endless().digest)
+def test_a_long_job_is_cancelled_at_once_and_gives_way(single, store, ask, endless, mine):
+    job_id = single.submit(endless())
+    until(lambda: (single.status(job_id).eta_seconds or 0) > 0)
+    status = single.status(job_id)
+    assert status.stage == "training" and any("loss" in event for event in status.history)
+    assert single.cancel(job_id, mine)
+    assert single.status(job_id).state == "cancelled"
+    assert not single.cancel(job_id)  # it is over
+    # Its thread is free again, and there is no result.
+    assert single.wait(single.submit(ask()), LONG).state == "succeeded"
+    status = single.wait(job_id, LONG)
+    assert status.state == "cancelled" and status.run_id is None and status.history
+    assert not store.runs.has(endless().digest)
 
 
-def test_waiting_jobs_know_their_place_and_are_cancelled_at_once(store, ask, endless, mine):
-    with JobQueue(store, max_workers=1) as queue:
-        first = queue.submit(endless())
-        running(queue, first)
-        second, third = queue.submit(ask()), queue.submit(ask(k1=1.5))
-        assert [queue.status(i).queue_position for i in (first, second, third)] == [None, 1, 2]
-        assert queue.cancel(second)
-        assert queue.status(second).state == "cancelled"
-        assert queue.status(third).queue_position == 1
-        assert queue.status(second).started is None
-        queue.cancel(first)
-        assert queue.wait(third, LONG).state == "succeeded"
-        assert [job.state for job in queue.jobs(mine)] == ["succeeded", "cancelled", "cancelled"]
+def test_waiting_jobs_know_their_place_and_are_cancelled_at_once(single, ask, endless, mine):
+    first = single.submit(endless())
+    until_running(single, first)
+    second, third = single.submit(ask()), single.submit(ask(k1=1.5))
+    assert [single.status(i).queue_position for i in (first, second, third)] == [None, 1, 2]
+    assert single.cancel(second)
+    assert single.status(second).state == "cancelled"
+    assert single.status(third).queue_position == 1
+    assert single.status(second).started is None
+    single.cancel(first)
+    assert single.wait(third, LONG).state == "succeeded"
+    assert [job.state for job in single.jobs(mine)] == ["succeeded", "cancelled", "cancelled"]
 
 
-def test_what_was_cancelled_or_failed_is_attempted_anew(store, ask, endless, mine, monkeypatch):
-    with JobQueue(store, max_workers=1) as queue:
-        blocker = queue.submit(endless())
-        cancelled = queue.submit(ask())
-        queue.cancel(cancelled)
-        queue.cancel(blocker)
-        with monkeypatch.context() as patched:
-            patched.setattr("simviz.jobs.spec.train", lambda *a: (_ for _ in ()).throw(ValueError))
-            failed = queue.repeat(cancelled, mine)
-            assert queue.wait(failed, LONG).state == "failed"
-        succeeded = queue.repeat(failed, mine)
-        assert queue.wait(succeeded, LONG).state == "succeeded"
-        attempts = [queue.status(i).attempt for i in (cancelled, failed, succeeded)]
-        assert attempts == [1, 2, 3]
-        assert queue.repeat(cancelled, mine) == succeeded
+def test_what_was_cancelled_or_failed_is_attempted_anew(single, ask, endless, mine, monkeypatch):
+    blocker = single.submit(endless())
+    cancelled = single.submit(ask())
+    single.cancel(cancelled)
+    single.cancel(blocker)
+    with monkeypatch.context() as patched:
+        patched.setattr("simviz.jobs.spec.train", lambda *a: (_ for _ in ()).throw(ValueError))
+        failed = single.repeat(cancelled, mine)
+        assert single.wait(failed, LONG).state == "failed"
+    succeeded = single.repeat(failed, mine)
+    assert single.wait(succeeded, LONG).state == "succeeded"
+    attempts = [single.status(i).attempt for i in (cancelled, failed, succeeded)]
+    assert attempts == [1, 2, 3]
+    assert single.repeat(cancelled, mine) == succeeded
 
 
 def test_a_job_cancelled_while_it_saves_leaves_no_run(store, ask, monkeypatch):
@@ -288,20 +285,19 @@ def test_the_app_has_so_many_jobs_at_once(store, ask, endless):
             queue.submit(ask())
 
 
-def test_a_job_whose_workspace_is_deleted_stops(store, endless, mine):
-    with JobQueue(store, max_workers=1) as queue:
-        job_id = queue.submit(endless())
-        running(queue, job_id)
-        store.workspaces.delete(mine)
-        with pytest.raises(StoreError):
-            queue.wait(job_id, LONG)
-        assert job_id not in queue._jobs
+def test_a_job_whose_workspace_is_deleted_stops(single, store, endless, mine):
+    job_id = single.submit(endless())
+    until_running(single, job_id)
+    store.workspaces.delete(mine)
+    with pytest.raises(StoreError):
+        single.wait(job_id, LONG)
+    assert job_id not in single._jobs
 
 
 def test_closing_interrupts_and_a_new_queue_can_repeat(store, ask, endless, mine):
     queue = JobQueue(store, max_workers=1)
     first, second = queue.submit(endless()), queue.submit(ask())
-    running(queue, first)
+    until_running(queue, first)
     queue.close()
     with pytest.raises(JobError, match="shutting down"):
         queue.submit(ask())
@@ -365,14 +361,13 @@ def test_a_job_of_a_living_process_is_left_alone_but_hears_a_wish(store, ask, mi
             assert not queue.cancel(job_id, mine)
 
 
-def test_a_wish_left_in_the_directory_is_heard(store, endless):
-    with JobQueue(store, max_workers=1) as queue:
-        job_id = queue.submit(endless())
-        running(queue, job_id)
-        with JobQueue(store) as second:  # as another process would, from the files alone
-            until(lambda: second.status(job_id).state == "running")  # they follow the memory
-            assert second.cancel(job_id)
-        assert queue.wait(job_id, LONG).state == "cancelled"
+def test_a_wish_left_in_the_directory_is_heard(single, store, endless):
+    job_id = single.submit(endless())
+    until_running(single, job_id)
+    with JobQueue(store) as second:  # as another process would, from the files alone
+        until(lambda: second.status(job_id).state == "running")  # they follow the memory
+        assert second.cancel(job_id)
+    assert single.wait(job_id, LONG).state == "cancelled"
 
 
 @pytest.mark.parametrize("damage", [b"", b"{", b"[]", b'{"state": "happy"}', b"\xff", b"null"])

@@ -11,13 +11,7 @@ from waiting import LONG, until
 from simviz.data import split
 from simviz.evaluation.tuning import development, search
 from simviz.exceptions import JobCancelled, StoreError
-from simviz.jobs import (
-    JobError,
-    JobQueue,
-    JobSpec,
-    SplitSpec,
-    search_spec,
-)
+from simviz.jobs import JobError, JobQueue, JobSpec, SplitSpec, search_spec
 from simviz.jobs.cost import Cost
 from simviz.jobs.training import unit_of
 from simviz.pipeline import default_pipeline

@@ -4,7 +4,7 @@ import threading
 
 import numpy as np
 import pytest
-from waiting import LONG
+from waiting import LONG, until
 
 from simviz.evaluation import evaluate
 from simviz.jobs import JobQueue
@@ -18,9 +18,13 @@ def test_two_train_while_a_third_evaluates(store, ask, sentences):
     expected = str(evaluate(pipeline, *sides).to_records())
     requests = [ask("cca", n_components=3 + i) for i in range(3)]
     requests += [ask("ssi", max_iter=3 + i, n_components=20) for i in range(3)]
+
+    def figures(run_ids):
+        return [str(store.runs.get(run_id).part("test").records["run"]) for run_id in run_ids]
+
     with JobQueue(store, max_workers=1) as one:
         alone = [one.wait(one.submit(spec), LONG).run_id for spec in requests]
-        before = [str(store.runs.get(run_id).part("test").records["run"]) for run_id in alone]
+        before = figures(alone)
     for run_id in alone:
         store.runs.drop(run_id)
     seen, stop = set(), threading.Event()
@@ -39,9 +43,7 @@ def test_two_train_while_a_third_evaluates(store, ask, sentences):
         stop.set()
         third.join()
     assert seen == {expected}
-    assert [
-        str(store.runs.get(run_id).part("test").records["run"]) for run_id in together
-    ] == before
+    assert figures(together) == before
 
 
 def test_the_pool_calls_in_turn_and_passes_errors_on():
@@ -66,8 +68,7 @@ def test_a_pool_that_is_shut_down_can_cancel_what_waits():
     pool = DaemonPool(1, "test")
     running = pool.submit(go.wait, LONG)
     waiting = pool.submit(int)
-    while not running.running():
-        pass
+    until(running.running)
     pool.shutdown(wait=False, cancel_futures=True)
     go.set()
     pool.shutdown()

@@ -6,7 +6,7 @@ from dataclasses import replace
 from itertools import pairwise
 
 from hypothesis import given, strategies as st
-from waiting import LONG
+from waiting import LONG, until, until_running
 
 from simviz.jobs import JobQueue, JobSpec
 from simviz.jobs.worker import DaemonPool, RoundRobin
@@ -66,8 +66,7 @@ def test_the_pool_takes_turns_and_forgets_what_was_cancelled():
     go, order = threading.Event(), []
     with DaemonPool(1, "test") as pool:
         first = pool.submit_for(lambda: ("ann",), go.wait, LONG)
-        while not first.running():
-            pass
+        until(first.running)
         for i in range(3):
             pool.submit_for(lambda: ("ann",), order.append, f"ann {i}")
         late = [pool.submit_for(lambda: ("bob",), order.append, f"bob {i}") for i in range(3)]
@@ -84,8 +83,7 @@ def test_a_visitor_does_not_wait_for_all_jobs_of_another(store, mine, theirs, as
 
     with JobQueue(store, max_workers=1, limit=20) as queue:
         running = queue.submit(endless())
-        while queue.status(running).state != "running":
-            pass
+        until_running(queue, running)
         many = [queue.submit(ask(k1=1 + i / 10)) for i in range(4)]
         assert [queue.status(i, mine).queue_position for i in many] == [1, 2, 3, 4]
         few = [queue.submit(their(k1)) for k1 in (1.0, 2.0)]
@@ -108,8 +106,7 @@ def test_a_demo_that_two_wait_for_comes_at_the_first_turn_of_either(store, mine,
     ]
     with JobQueue(store, max_workers=1) as queue:
         running = queue.submit(endless())
-        while queue.status(running).state != "running":
-            pass
+        until_running(queue, running)
         ids = [queue.submit(spec) for spec in demo]
         assert queue.submit(replace(demo[2], workspace=theirs)) == ids[2]
         assert [queue.status(i).queue_position for i in ids] == [2, 3, 1]

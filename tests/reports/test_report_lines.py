@@ -11,7 +11,7 @@ from dataclasses import replace
 import ir_measures
 import numpy as np
 import pytest
-from waiting import LONG
+from waiting import finished
 
 from simviz.data import Items, PairSet
 from simviz.evaluation.tables import Figure, table_markdown
@@ -46,10 +46,9 @@ def world(tmp_path_factory):
         for method, params in (("cca", {"n_components": 4}), ("tfidf_cosine", {}))
     ]
     with JobQueue(store) as queue:
-        done = [queue.wait(queue.submit(spec), LONG).run_id for spec in specs]
-        infos = [store.runs.get(run_id, mine).info for run_id in done]
-        done.append(queue.wait(queue.submit(blend_spec(*infos, 0.3, workspace=mine)), LONG).run_id)
-    return [store.runs.get(run_id, mine) for run_id in done], pairs
+        runs = [finished(queue, spec) for spec in specs]
+        infos = [run.info for run in runs]
+        return [*runs, finished(queue, blend_spec(*infos, 0.3, workspace=mine))], pairs
 
 
 def test_code_gives_the_value_again(world, monkeypatch, capsys):

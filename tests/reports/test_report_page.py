@@ -12,7 +12,7 @@ from html.parser import HTMLParser
 
 import numpy as np
 import pytest
-from waiting import LONG
+from waiting import finished
 
 from simviz.charts.canvas import Part, unpack
 from simviz.data import Items, PairSet
@@ -57,19 +57,23 @@ def world(tmp_path_factory):
         return JobSpec(dataset_id, pairs.digest, method, params, workspace=mine)
 
     with JobQueue(store) as queue:
-        done = [
-            queue.wait(queue.submit(s), LONG).run_id
-            for s in (spec("bm25"), spec("cca", n_components=3))
-        ]
-        infos = [store.runs.get(run_id, mine).info for run_id in done]
-        blend = blend_spec(infos[1], infos[0], 0.3, workspace=mine)
-        done.append(queue.wait(queue.submit(blend), LONG).run_id)
-        other = replace(spec("bm25"), split=SplitSpec(seed=1))
-        elsewhere = queue.wait(queue.submit(other), LONG).run_id
-    runs = [store.runs.get(run_id, mine) for run_id in done]
+        runs = [finished(queue, s) for s in (spec("bm25"), spec("cca", n_components=3))]
+        blend = blend_spec(runs[1].info, runs[0].info, 0.3, workspace=mine)
+        runs.append(finished(queue, blend))
+        elsewhere = finished(queue, replace(spec("bm25"), split=SplitSpec(seed=1)))
     for run in runs:
         draw_now(run, pairs, QUICK_LAYOUT)
-    return runs, pairs, store.runs.get(elsewhere, mine)
+    return runs, pairs, elsewhere
+
+
+@pytest.fixture(scope="module")
+def runs(world):
+    return world[0]
+
+
+@pytest.fixture(scope="module")
+def pairs(world):
+    return world[1]
 
 
 class Page(HTMLParser):
@@ -99,8 +103,7 @@ class Page(HTMLParser):
 
 
 @pytest.fixture(scope="module")
-def report(world):
-    runs, pairs, _ = world
+def report(runs, pairs):
     labels = {run.id: HOSTILE[i + 3] for i, run in enumerate(runs)}
     return html_report(runs, pairs, labels=labels, created="2026-01-01", direction="mean")
 
@@ -145,8 +148,7 @@ def test_the_policy_allows_its_own_scripts_and_nothing_else(report):
     assert not re.search("[<>\u2028\u2029]", data + items)
 
 
-def test_of_many_items_a_map_shows_some(world, monkeypatch):
-    runs, pairs, _ = world
+def test_of_many_items_a_map_shows_some(runs, pairs, monkeypatch):
     monkeypatch.setattr("simviz.reports.html.MAX_POINTS", 3)
     page = Page(html_report(runs, pairs))
     places = base64.b64decode(json.loads(page.scripts[0])["places"])
@@ -165,8 +167,7 @@ def test_charts_hold_both_looks_without_webgl(report):
         assert not re.search("<(?!/?b>|br>|extra>|/extra>)[a-z!]", texts, re.IGNORECASE)
 
 
-def test_dimensions_are_drawn_in_the_main_metric(world):
-    runs, pairs, _ = world
+def test_dimensions_are_drawn_in_the_main_metric(runs, pairs):
     lines = {}
     for metric in ("MRR", "top-1"):
         page = Page(html_report(runs, pairs, metric=metric, direction="x2y"))
@@ -182,8 +183,7 @@ def test_dimensions_are_drawn_in_the_main_metric(world):
 
 
 @pytest.mark.parametrize(("most", "are_drawn"), [(5, True), (0, False)])
-def test_bands_are_told_of_only_where_they_are_drawn(world, monkeypatch, most, are_drawn):
-    runs, pairs, _ = world
+def test_bands_are_told_of_only_where_they_are_drawn(runs, pairs, monkeypatch, most, are_drawn):
     for module in ("simviz.reports.html", "simviz.charts.curves"):
         monkeypatch.setattr(f"{module}.MAX_BANDS", most)
     page = Page(html_report(runs, pairs))
@@ -193,8 +193,7 @@ def test_bands_are_told_of_only_where_they_are_drawn(world, monkeypatch, most, a
     assert ("from one training, with 95 % bands;" in told) is are_drawn
 
 
-def test_everything_that_was_promised_is_there(report, world):
-    runs, pairs, _ = world
+def test_everything_that_was_promised_is_there(report, runs, pairs):
     seen = " ".join(" ".join(Page(report).seen).split())
     for words in (
         pairs.digest,
@@ -228,8 +227,7 @@ def order_in(text, runs):
 
 
 @pytest.mark.parametrize("part", ["validation", "test"])
-def test_the_best_on_validation_is_first_and_its_value_is_the_stored_one(world, part):
-    runs, pairs, _ = world
+def test_the_best_on_validation_is_first_and_its_value_is_the_stored_one(runs, pairs, part):
     text = html_report(runs, pairs, metric="top-1", part=part)
     best = max(runs, key=lambda run: means(run, "validation"))
     assert order_in(text, runs)[0].id == best.id
@@ -239,8 +237,7 @@ def test_the_best_on_validation_is_first_and_its_value_is_the_stored_one(world, 
     assert said and order_in(text, runs)[0].info.method == "bm25"
 
 
-def test_every_figure_names_part_and_size_and_validation_has_no_verdict(world):
-    runs, pairs, _ = world
+def test_every_figure_names_part_and_size_and_validation_has_no_verdict(runs, pairs):
     n = {part: len(runs[0].arrays()[f"x_{part}"]) for part in ("validation", "test")}
     for part, other in (("validation", "test"), ("test", "validation")):
         page = Page(html_report(runs, pairs, metric="MRR", direction="mean", part=part))
@@ -263,8 +260,7 @@ def test_every_figure_names_part_and_size_and_validation_has_no_verdict(world):
     )
 
 
-def test_permuting_the_judgments_of_the_test_part_leaves_the_order(world, tmp_path):
-    runs, pairs, _ = world
+def test_permuting_the_judgments_of_the_test_part_leaves_the_order(runs, pairs, tmp_path):
     before = {part: order_in(html_report(runs, pairs, part=part), runs) for part in MEASURED}
     changed = []
     for i, run in enumerate(runs):
@@ -287,8 +283,7 @@ def test_permuting_the_judgments_of_the_test_part_leaves_the_order(world, tmp_pa
         assert [run.id for run in after] == [run.id for run in before[part]]
 
 
-def test_runs_without_a_validation_part_stand_by_the_part_shown(world, tmp_path):
-    runs, pairs, _ = world
+def test_runs_without_a_validation_part_stand_by_the_part_shown(runs, pairs, tmp_path):
     old = []
     for run in runs:
         shutil.copytree(run.folder, tmp_path / run.id)
@@ -303,8 +298,7 @@ def test_runs_without_a_validation_part_stand_by_the_part_shown(world, tmp_path)
     assert order_in(last, runs)[-1].id == old[0].id
 
 
-def test_what_stopped_early_by_the_part_is_marked(world, monkeypatch):
-    runs, pairs, _ = world
+def test_what_stopped_early_by_the_part_is_marked(runs, pairs, monkeypatch):
     monkeypatch.setattr(
         "simviz.reports.run_summary.stopped_by_validation", lambda run: run.id == runs[1].id
     )
@@ -314,8 +308,7 @@ def test_what_stopped_early_by_the_part_is_marked(world, monkeypatch):
     assert text.count('<span class="sv-se">stopped early by this part</span>') == 1
 
 
-def test_a_single_run_needs_no_test(world):
-    runs, pairs, _ = world
+def test_a_single_run_needs_no_test(runs, pairs):
     text = html_report(runs[:1], pairs, direction="x2y", metric="MRR", drawing="mds-2-none")
     page = Page(text)
     assert set(json.loads(page.scripts[0])) == {"roc"}
@@ -337,15 +330,13 @@ def test_what_does_not_belong_together_is_refused(world):
         html_report(runs, pairs, metric="P@7")
 
 
-def test_labels_are_told_apart(world):
-    runs, pairs, _ = world
+def test_labels_are_told_apart(runs, pairs):
     text = html_report(runs[:2], pairs, labels={run.id: "same" for run in runs})
     assert "same (1)" in text
     assert "same (2)" in text
 
 
-def test_answers_of_another_system_have_no_code(world):
-    runs, pairs, _ = world
+def test_answers_of_another_system_have_no_code(runs, pairs):
     spec = {**runs[0].spec, "method": "imported", "params": {"name": "theirs"}}
     theirs = replace(runs[0], info=replace(runs[0].info, spec=spec))
     text = html_report([theirs, runs[1]], pairs)

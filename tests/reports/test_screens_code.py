@@ -6,7 +6,7 @@ import ast
 
 import numpy as np
 import pytest
-from waiting import LONG
+from waiting import finished
 
 from simviz.data import Items
 from simviz.data.health import check_health
@@ -38,8 +38,7 @@ def runs(tmp_path_factory):
         JobSpec("demo:emoji", digest, "cl_lsi", {"n_components": 20}, split, workspace=mine),
     ]
     with JobQueue(store) as queue:
-        done = [queue.wait(queue.submit(spec), LONG).run_id for spec in specs]
-    runs = [store.runs.get(run_id, mine) for run_id in done]
+        runs = [finished(queue, spec) for spec in specs]
     draw_now(runs[1], store.datasets.get("demo:emoji"), QUICK_LAYOUT)
     return runs
 

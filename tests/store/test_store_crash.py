@@ -7,7 +7,7 @@ import sys
 import textwrap
 
 import pytest
-from waiting import LONG
+from waiting import LONG, run_script
 
 from simviz.data import PairSet
 from simviz.exceptions import StoreError
@@ -75,21 +75,9 @@ KILLED = """
 """
 
 
-def run(code, *arguments):
-    environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1"}
-    return subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(code), *map(str, arguments)],
-        capture_output=True,
-        text=True,
-        env=environment,
-        timeout=LONG,
-        check=False,
-    )
-
-
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 def test_nothing_finished_is_lost_whenever_a_writer_is_killed(tmp_path):
-    done = run(KILLED, tmp_path)
+    done = run_script(KILLED, tmp_path)
     assert done.returncode == 0, done.stderr
     assert int(done.stdout.split()[-1]) >= 10
 

@@ -12,24 +12,18 @@ from simviz.datasets import DEMOS
 from simviz.exceptions import StoreError
 from simviz.store import Store, StoreLimits
 
-HOSTILE = [
+PATHS = [
     "",
     ".",
     "..",
     "../../etc/passwd",
     "/etc/passwd",
     "a" * 32 + "/..",
-    "A" * 32,
-    "0" * 32 + "\n",
-    "0" * 32 + "\0",
-    "\ud800",
     "demo:../../x",
     "demo:",
-    None,
-    7,
-    b"0" * 32,
-    "' OR 1=1 --",
 ]
+ODD = ["A" * 32, "0" * 32 + "\n", "0" * 32 + "\0", "\ud800", None, 7, b"0" * 32, "' OR 1=1 --"]
+HOSTILE = [*PATHS, *ODD, "demo:../../x", "demo:"]
 
 
 def many(n, start=0):
@@ -126,14 +120,19 @@ def test_quotas_are_said_clearly(tmp_path):
     store.datasets.put(many(3, 20), mine)
 
 
-def test_bytes_are_bounded_and_nothing_is_left_of_a_refusal(tmp_path):
-    store = Store(tmp_path, StoreLimits(bytes=5_000))
-    mine = store.workspaces.create()
-    store.datasets.put(many(3), mine)
-    with pytest.raises(StoreError, match=r"holds 0\.0 of 0 MB"):
-        store.datasets.put(many(2_000), mine)
-    assert len(list((tmp_path / "datasets").iterdir())) == 1
-    assert not list((tmp_path / "drafts").iterdir())
+def test_bytes_are_counted_to_the_last_and_nothing_is_left_of_a_refusal(tmp_path, pairs):
+    roomy = Store(tmp_path / "roomy")
+    mine = roomy.workspaces.create()
+    roomy.datasets.put(pairs, mine)
+    size = roomy.workspaces.usage(mine).bytes
+    exact, short = (Store(tmp_path / str(n), StoreLimits(bytes=n)) for n in (size, size - 1))
+    exact.datasets.put(pairs, exact.workspaces.open(mine))
+    assert exact.workspaces.usage(mine).bytes == size
+    for store, kept, refused in ((exact, 1, many(3)), (short, 0, pairs)):
+        with pytest.raises(StoreError, match=r"This needs 0\.0 MB, .* holds 0\.0 of 0 MB"):
+            store.datasets.put(refused, store.workspaces.open(mine))
+        assert len(list((store.root / "datasets").iterdir())) == kept
+        assert not list((store.root / "drafts").iterdir())
 
 
 def test_idle_workspaces_are_swept_with_all_they_own(tmp_path, pairs, result, monkeypatch):

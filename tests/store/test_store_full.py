@@ -4,13 +4,11 @@ import errno
 import json
 import os
 import shutil
-import subprocess
 import sys
-import textwrap
 from collections import namedtuple
 
 import pytest
-from waiting import LONG
+from waiting import run_script
 
 from simviz.data import PairSet
 from simviz.exceptions import StoreError
@@ -64,8 +62,7 @@ def test_everything_is_read_where_nothing_can_be_written(store, mine, pairs, res
     token = store.shares.publish(mine, "map", run_ids=["0" * 32])
     with IndexFile(store.root / "index.sqlite").writing() as db:
         db.execute("UPDATE workspaces SET touched=touched - 1000")
-    command = [sys.executable, "-c", textwrap.dedent(READ), store.root, mine, token, "0" * 32]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=LONG, check=False)
+    done = run_script(READ, store.root, mine, token, "0" * 32)
     assert done.returncode == 0, done.stderr
     said = [json.loads(line) for line in done.stdout.splitlines()]
     assert len(said) == 4 and all(str(store.root) in text for text in said)

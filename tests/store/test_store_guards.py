@@ -3,7 +3,6 @@
 import errno
 import os
 import sqlite3
-import time
 import zipfile
 from contextlib import closing
 from pathlib import Path
@@ -11,10 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from simviz.data import PairSet
-from simviz.exceptions import StoreError
 from simviz.persistence import load_state, replacing, save_state
-from simviz.store import Store, StoreLimits, run as store_run
+from simviz.store import run as store_run
 from simviz.store.directory import write_bytes
 
 
@@ -107,48 +104,6 @@ def test_a_model_that_cannot_be_written_leaves_the_one_before(tmp_path, monkeypa
     with pytest.raises(OSError, match="No space"):
         save_state({"lost": {"array": np.arange(4)}}, path)
     assert [*load_state(path)] == ["kept"] and [*tmp_path.iterdir()] == [path]
-
-
-def test_a_share_is_there_until_its_last_minute(store, mine, monkeypatch):
-    now = time.time()
-    token = store.shares.publish(mine, "map", dataset_ids=["demo:emoji"], days=1)
-    for passed, there in ((-60, True), (60, False)):
-        monkeypatch.setattr(time, "time", lambda passed=passed: now + 86_400 + passed)
-        assert [share.token for share in store.shares.find(mine)] == [token] * there
-        if there:
-            store.sweep()
-            assert store.shares.resolve(token).token == token
-    with pytest.raises(StoreError, match="expired"):
-        store.shares.resolve(token)
-    store.sweep()
-    monkeypatch.setattr(time, "time", lambda: now)
-    assert store.shares.find(mine) == [], "not hidden but gone"
-
-
-def test_views_and_data_sets_are_counted_for_each_workspace(tmp_path):
-    store = Store(tmp_path, StoreLimits(datasets=1, shares=1))
-    for workspace in (store.workspaces.create(), store.workspaces.create()):
-        store.datasets.put(PairSet.from_texts(["a"], ["b"]), workspace)
-        with pytest.raises(StoreError, match="holds 1 data set"):
-            store.datasets.put(PairSet.from_texts(["c"], ["d"]), workspace)
-        token = store.shares.publish(workspace, "map", dataset_ids=["demo:emoji"])
-        with pytest.raises(StoreError, match="holds 1"):
-            store.shares.publish(workspace, "map", dataset_ids=["demo:icons"])
-        store.shares.withdraw(token, workspace)
-        assert store.shares.publish(workspace, "map", dataset_ids=["demo:icons"])
-
-
-def test_bytes_are_counted_to_the_last(tmp_path, pairs):
-    roomy = Store(tmp_path / "roomy")
-    mine = roomy.workspaces.create()
-    roomy.datasets.put(pairs, mine)
-    size = roomy.workspaces.usage(mine).bytes
-    exact, short = (Store(tmp_path / str(n), StoreLimits(bytes=n)) for n in (size, size - 1))
-    exact.datasets.put(pairs, exact.workspaces.open(mine))
-    assert exact.workspaces.usage(mine).bytes == size
-    with pytest.raises(StoreError, match="needs"):
-        short.datasets.put(pairs, short.workspaces.open(mine))
-    assert short.workspaces.usage(mine).datasets == 0
 
 
 def test_who_reads_the_index_keeps_nobody_from_writing(store, mine):

@@ -218,8 +218,11 @@ def test_a_share_ends_when_it_was_to_end(store, mine, monkeypatch):
     token = store.shares.publish(mine, "map", dataset_ids=["demo:emoji"], days=7)
     endless = store.shares.publish(mine, "map", dataset_ids=["demo:emoji"])
     (_, week) = sorted(store.shares.find(mine), key=lambda share: share.expires is not None)
-    assert week.expires == pytest.approx(now + 7 * 86_400, abs=60)
-    monkeypatch.setattr(time, "time", lambda: now + 7 * 86_400 + 61)
+    assert week.expires == pytest.approx(now + 7 * 86_400, abs=30)
+    monkeypatch.setattr(time, "time", lambda: now + 7 * 86_400 - 60)
+    store.sweep()
+    assert store.shares.resolve(token) == week, "until its last minute"
+    monkeypatch.setattr(time, "time", lambda: now + 7 * 86_400 + 60)
     with pytest.raises(StoreError, match="expired"):
         store.shares.resolve(token)
     assert [share.token for share in store.shares.find(mine)] == [endless]
@@ -233,7 +236,8 @@ def test_a_share_ends_when_it_was_to_end(store, mine, monkeypatch):
 
 def test_shares_are_bounded_and_those_that_ended_make_room(tmp_path, monkeypatch):
     store, now = Store(tmp_path, StoreLimits(shares=2)), time.time()
-    mine = store.workspaces.create()
+    mine, theirs = store.workspaces.create(), store.workspaces.create()
+    store.shares.publish(theirs, "map", dataset_ids=["demo:emoji"])
     for later in (0, 2 * 86_400):
         monkeypatch.setattr(time, "time", lambda later=later: now + later)
         for _ in range(2):

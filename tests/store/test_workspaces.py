@@ -83,10 +83,8 @@ def test_a_deleted_workspace_leaves_nothing_and_touches_no_other(
         for table in ("datasets", "runs", "trash", "shares", "followers", "feedback", "shown"):
             rows = db.execute(f"SELECT DISTINCT workspace FROM {table}").fetchall()
             assert {row["workspace"] for row in rows} <= {theirs}, table
-    left = {kind: len(list((store.root / kind).iterdir())) for kind in ("datasets", "jobs")}
-    assert left == {"datasets": 1, "jobs": 1}
-    left = {kind: len(list((store.root / kind).iterdir())) for kind in ("runs", "trash", "drafts")}
-    assert left == {"runs": 1, "trash": 1, "drafts": 0}
+    kinds = ("datasets", "jobs", "runs", "trash", "drafts")
+    assert [len(list((store.root / kind).iterdir())) for kind in kinds] == [1, 1, 1, 1, 0]
     assert store.uploads.get(mine) is None and store.uploads.get(theirs) is not None
     with pytest.raises(StoreError, match="no longer exists"):
         store.workspaces.delete(mine)
