@@ -51,22 +51,17 @@ def test_a_job_trains_measures_and_is_kept(queue, store, ask, mine, sentences):
     again = evaluate(run.pipeline(), test.x, test.y, test.relevance)
     evaluation = run.part("test").evaluation
     # As text, for one NaN does not equal another.
-    assert (
-        str(evaluation.to_records())
-        == str(run.part("test").records["run"])
-        == str(again.to_records())
-    )
-    np.testing.assert_array_equal(
-        run.part("test").evaluation.per_query("MRR", "y2x"), again.per_query("MRR", "y2x")
-    )
+    figures = str(run.part("test").records["run"])
+    assert str(evaluation.to_records()) == figures == str(again.to_records())
+    values = [one.per_query("MRR", "y2x") for one in (evaluation, again)]
+    np.testing.assert_array_equal(*values)
     np.testing.assert_array_equal(evaluation.roc.fpr, again.roc.fpr)
     assert evaluation.value("P@3") == again.value("P@3")  # not asked for at first
     validated = run.part("validation").evaluation
     assert run.info.summary["MRR"] == validated.value("MRR")
     baselines = run.part("test").records
     assert set(baselines) == {"run", "chance", "popularity"}
-    top = next(r for r in baselines["chance"] if r["metric"] == "top-1")
-    assert top["value"] == pytest.approx(1 / len(test.y))
+    assert run.part("test").value("top-1", "x2y", "chance") == pytest.approx(1 / len(test.y))
     curve = run.part("test").curve
     last = [r["value"] for r in curve if r["dimension"] == 8]
     assert np.mean(last) == pytest.approx(again.value("MRR"))

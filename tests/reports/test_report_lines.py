@@ -58,12 +58,8 @@ def test_code_gives_the_value_again(world, monkeypatch, capsys):
     for run in runs:
         for direction, part in (("mean", "test"), ("y2x", "validation")):
             exec(repeat_code(run.spec, "MRR", direction, specs, part), {})
-            told = next(
-                r["value"]
-                for r in run.part(part).records["run"]
-                if r["metric"] == "MRR" and r["direction"] == direction
-            )
-            assert float(capsys.readouterr().out) == pytest.approx(told, abs=1e-9)
+            figure = run.part(part).value("MRR", direction)
+            assert float(capsys.readouterr().out) == pytest.approx(figure, abs=1e-9)
 
 
 def test_code_is_python_whatever_stands_in_a_request():

@@ -214,12 +214,8 @@ def test_everything_that_was_promised_is_there(report, runs, pairs):
     assert len(report.encode()) < 8e6
 
 
-def means(run, part, metric="top-1"):
-    return next(
-        r["value"]
-        for r in run.part(part).records["run"]
-        if r["metric"] == metric and r["direction"] == "mean"
-    )
+def mean_of(run, part):
+    return run.part(part).value("top-1", "mean")
 
 
 def order_in(text, runs):
@@ -229,10 +225,10 @@ def order_in(text, runs):
 @pytest.mark.parametrize("part", ["validation", "test"])
 def test_the_best_on_validation_is_first_and_its_value_is_the_stored_one(runs, pairs, part):
     text = html_report(runs, pairs, metric="top-1", part=part)
-    best = max(runs, key=lambda run: means(run, "validation"))
+    best = max(runs, key=lambda run: mean_of(run, "validation"))
     assert order_in(text, runs)[0].id == best.id
     cells = re.findall(r'<td>(?:<span class="sv-best">)?(\d\.\d{3})<?', text)
-    assert cells[0] == f"{means(best, part):.3f}"
+    assert cells[0] == f"{mean_of(best, part):.3f}"
     said = re.search("Runs are ordered by the validation part; (.*), which learns nothing", text)
     assert said and order_in(text, runs)[0].info.method == "bm25"
 
@@ -277,7 +273,7 @@ def test_permuting_the_judgments_of_the_test_part_leaves_the_order(runs, pairs, 
         (folder / "test").mkdir()
         write_part(measure(run.pipeline(), train, mixed), folder / "test")
         changed.append(replace(run, folder=folder))
-    assert [means(a, "test") for a in runs] != [means(b, "test") for b in changed]
+    assert [mean_of(a, "test") for a in runs] != [mean_of(b, "test") for b in changed]
     for part in MEASURED:
         after = order_in(html_report(changed, pairs, part=part), runs)
         assert [run.id for run in after] == [run.id for run in before[part]]
@@ -290,7 +286,7 @@ def test_runs_without_a_validation_part_stand_by_the_part_shown(runs, pairs, tmp
         shutil.rmtree(tmp_path / run.id / "validation")
         old.append(replace(run, folder=tmp_path / run.id))
     text = html_report(old, pairs, metric="top-1")
-    assert order_in(text, old)[0].id == max(old, key=lambda run: means(run, "test")).id
+    assert order_in(text, old)[0].id == max(old, key=lambda run: mean_of(run, "test")).id
     assert "no run was measured on validation" in text
     with pytest.raises(StoreError, match=f"{old[1].id}.*not measured on the validation part"):
         html_report([runs[0], old[1]], pairs, part="validation")

@@ -43,14 +43,6 @@ def runs(tmp_path_factory):
     return runs
 
 
-def told(run, metric, direction, part="test"):
-    return next(
-        r["value"]
-        for r in run.part(part).records["run"]
-        if r["metric"] == metric and r["direction"] in (direction, "pairs")
-    )
-
-
 def execute(code):
     names = {}
     exec(code, names)
@@ -72,10 +64,9 @@ def test_compare_page(runs, capsys, direction):
     specs = {'BM25 "x"': runs[0].spec, "CL-LSI": runs[1].spec}
     names = execute(compare_code(specs, "MRR", direction, test="t"))
     first, second, letters = capsys.readouterr().out.splitlines()
-    assert float(first.rsplit(" ", 1)[1]) == pytest.approx(
-        told(runs[0], "MRR", direction), abs=1e-9
-    )
-    assert float(second.split()[-1]) == pytest.approx(told(runs[1], "MRR", direction), abs=1e-6)
+    figures = [run.part("test").value("MRR", direction) for run in runs]
+    assert float(first.rsplit(" ", 1)[1]) == pytest.approx(figures[0], abs=1e-9)
+    assert float(second.split()[-1]) == pytest.approx(figures[1], abs=1e-6)
     assert set(ast.literal_eval(letters)) == set(specs)
     assert names["found"].between('BM25 "x"', "CL-LSI").p_value < 0.05
 
@@ -85,7 +76,7 @@ def test_train_page_leaves_the_test_part_alone(runs, capsys):
     assert "parts.test" not in code
     names = execute(code)
     shown = float(capsys.readouterr().out.split()[-1])
-    assert shown == pytest.approx(told(runs[0], "AUC", "pairs", "validation"), abs=1e-9)
+    assert shown == pytest.approx(runs[0].part("validation").value("AUC", "pairs"), abs=1e-9)
     assert len(names["results"]["BM25"].rankings["x2y"].n_relevant) == len(names["validation"].x)
 
 
@@ -96,7 +87,7 @@ def test_validation_is_compared_without_a_verdict(runs, capsys):
     execute(code)
     *_, ahead = capsys.readouterr().out.splitlines()
     difference, low, high = map(float, ahead.split())
-    values = [told(run, "MRR", "x2y", "validation") for run in runs]
+    values = [run.part("validation").value("MRR", "x2y") for run in runs]
     assert difference == pytest.approx(values[0] - values[1], abs=1e-6)
     assert low < difference < high
 
