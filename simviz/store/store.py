@@ -210,9 +210,9 @@ class Workspaces(_StorePart):
 
 
 def _usage(db: Connection, workspace: str) -> Usage:
-    tables = ("datasets", "runs", "shares", "followers")
-    counts = [db.count(table, "workspace=?", workspace) for table in tables]
-    return Usage(*counts, db.used_bytes(workspace))
+    tables = {"datasets": "datasets", "runs": "runs", "shares": "shares", "jobs": "followers"}
+    counts = {name: db.count(table, "workspace=?", workspace) for name, table in tables.items()}
+    return Usage(**counts, bytes=db.used_bytes(workspace))
 
 
 class Uploads(_StorePart):
