@@ -100,10 +100,8 @@ def test_only_terms_that_are_there_are_looked_at():
     x = sp.csr_array(([3.0, 4.0], ([0, 0], [7, 70_000])), shape=(1, d))
     model = get_method("tfidf_cosine")().fit(x)
     found = contributions(model, x, x)
-    assert [(p.x_term, p.value) for p in found.pairs] == [
-        ("70000", pytest.approx(0.64)),
-        ("7", pytest.approx(0.36)),
-    ]
+    assert [p.x_term for p in found.pairs] == ["70000", "7"]
+    assert [p.value for p in found.pairs] == pytest.approx([0.64, 0.36])
 
 
 def test_methods_that_are_not_linear_say_so():

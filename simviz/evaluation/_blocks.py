@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -172,13 +173,8 @@ def similarity_blocks(
     block_size: int | None,
     callback: Callback | None,
 ) -> Blocks:
-    vectors = vectors_of(scorer, x, y)
-    return Blocks(
-        lambda: similarities(scorer, x, y, vectors, block_size),
-        (n_items(x), n_items(y)),
-        n_passes,
-        callback,
-    )
+    compute = partial(similarities, scorer, x, y, vectors_of(scorer, x, y), block_size)
+    return Blocks(compute, (n_items(x), n_items(y)), n_passes, callback)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -202,14 +198,10 @@ class Queries:
         """Some queries by themselves, all ranked against candidates as numerous."""
         ptr = self.indptr[start : stop + 1]
         inside = slice(int(ptr[0]), int(ptr[-1]))
+        columns = self.candidate[inside], self.grade[inside], self.stored[inside]
         size = self.n_candidates
-        return Queries(
-            ptr - ptr[0],
-            self.candidate[inside],
-            self.grade[inside],
-            self.stored[inside],
-            size[start:stop] if isinstance(size, np.ndarray) else size,
-        )
+        sizes = size[start:stop] if isinstance(size, np.ndarray) else size
+        return Queries(ptr - ptr[0], *columns, sizes)
 
     def ranking(self, above: Ints, tied: Ints) -> Ranking:
         """Keep what metrics need: all pairs in a judged pool, else the relevant ones."""

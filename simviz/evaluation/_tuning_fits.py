@@ -315,14 +315,8 @@ class Scorer:
         sides = test.x, test.y, test.relevance
         if self.metric.level != "query" or blend.normalization not in ("global_std", "none"):
             return [self.one(fitted.with_alpha(alpha), *sides) for alpha in alphas]
-        curve = blend_curve(
-            fitted,
-            *sides,
-            alphas,
-            metrics=[self.metric],
-            directions=self.directions,
-            callback=self.callback,
-        )
+        how: dict[str, Any] = {"directions": self.directions, "callback": self.callback}
+        curve = blend_curve(fitted, *sides, alphas, metrics=[self.metric], **how)
         lines = [curve.per_query[self.metric.name, d] for d in self.directions]
         at = np.searchsorted(curve.alphas, alphas)
         return [_mean_of([line[i] for line in lines]) for i in at]

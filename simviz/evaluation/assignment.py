@@ -60,14 +60,9 @@ def assign(pipeline: Pipeline, x: Items, y: Items, groups: Sequence[Sequence[str
     order = np.concatenate([np.asarray(m) for m in members])
     starts = np.cumsum([0, *(len(m) for m in members)])[:-1]
     n, rows = len(x), 0
-    result = Assignment(
-        tuple(place),
-        np.full(n, -1, dtype=np.intp),
-        np.full(n, -1, dtype=np.intp),
-        np.full(n, np.nan),
-        np.full(n, np.nan),
-        np.full(n, -1, dtype=np.intp),
-    )
+    group, runner_up, nearest = np.full((3, n), -1, dtype=np.intp)
+    score, runner_up_score = np.full((2, n), np.nan)
+    result = Assignment(tuple(place), group, runner_up, score, runner_up_score, nearest)
     for block in pipeline.iter_similarity(x, y):
         scores = np.asarray(block, dtype=np.float64)
         best = np.maximum.reduceat(scores[:, order], starts, axis=1)

@@ -152,10 +152,8 @@ def tie_groups(
             ]
             groups = [g for g in dict.fromkeys(divided) if not any(g < h for h in divided)]
     place = {run: at for at, run in enumerate(ranked)}
-    return sorted(
-        (tuple(sorted(group, key=place.__getitem__)) for group in groups),
-        key=lambda group: [place[run] for run in group],
-    )
+    ordered = (tuple(sorted(group, key=place.__getitem__)) for group in groups)
+    return sorted(ordered, key=lambda group: [place[run] for run in group])
 
 
 def letter_display(groups: Sequence[Sequence[int]]) -> list[str]:
@@ -372,11 +370,8 @@ def pairs_to_compare(names: Sequence[str], baseline: str | None) -> list[tuple[i
         raise ValueError(f"Comparing needs two runs or more; got {known}.")
     if baseline is not None and baseline not in names:
         raise ValueError(f"The baseline {baseline!r} is none of the runs {known}.")
-    return [
-        (i, j)
-        for i, j in itertools.combinations(range(len(names)), 2)
-        if baseline in (None, names[i], names[j])
-    ]
+    every = itertools.combinations(range(len(names)), 2)
+    return [(i, j) for i, j in every if baseline in (None, names[i], names[j])]
 
 
 def compare_all_evaluations(

@@ -270,10 +270,8 @@ class LearningCurve:
 
     def to_records(self) -> list[dict[str, Any]]:
         """Tidy table: one record per metric, direction and share."""
-        points = [
-            {"fraction": fraction, "n_pairs": n}
-            for fraction, n in zip(self.fractions, self.n_pairs, strict=True)
-        ]
+        shares = zip(self.fractions, self.n_pairs, strict=True)
+        points = [{"fraction": fraction, "n_pairs": n} for fraction, n in shares]
         lines = {(metric.name, d): values for (metric, d), values in self.per_query.items()}
         return curve_records(points, lines)
 
@@ -381,8 +379,5 @@ def learning_curve(
             results[metric, direction].append(result.per_query(metric, direction))  # type: ignore[arg-type]
         done += size
         report(callback, done, sum(sizes))
-    return LearningCurve(
-        tuple(float(share) for share in fractions),
-        tuple(sizes),
-        {key: np.stack(lines) for key, lines in results.items()},
-    )
+    per_query = {key: np.stack(lines) for key, lines in results.items()}
+    return LearningCurve(tuple(map(float, fractions)), tuple(sizes), per_query)

@@ -129,11 +129,9 @@ def query_metric(metric: Metric | str) -> Metric:
 
 def _check_same(a: Evaluation, b: Evaluation, direction: Direction) -> None:
     one, other = a.rankings[direction], b.rankings[direction]
-    same = a.pool == b.pool and all(
-        np.array_equal(getattr(one, part), getattr(other, part))
-        for part in ("indptr", "candidate", "grade", "n_candidates")
-    )
-    if not same:
+    parts = ("indptr", "candidate", "grade", "n_candidates")
+    is_same = (np.array_equal(getattr(one, part), getattr(other, part)) for part in parts)
+    if a.pool != b.pool or not all(is_same):
         raise ValueError(
             f"These evaluations ask different queries ({one.n_queries:,} {direction} against a "
             f"{a.pool!r} pool, {other.n_queries:,} against a {b.pool!r} pool, or other "

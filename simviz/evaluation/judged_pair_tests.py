@@ -245,13 +245,9 @@ def judged_pairs(evaluation: Evaluation) -> JudgedPairs | None:
     queries, answers = ranking.query.astype(np.int64), ranking.candidate.astype(np.int64)
     x, y = (queries, answers) if direction == "x2y" else (answers, queries)
     order = np.lexsort((y, x))
-    return JudgedPairs(
-        x[order],
-        y[order],
-        np.asarray(ranking.grade > 0)[order],
-        np.asarray(evaluation.predicted, dtype=np.float64),
-        evaluation.judged,
-    )
+    relevant = np.asarray(ranking.grade > 0)[order]
+    score = np.asarray(evaluation.predicted, dtype=np.float64)
+    return JudgedPairs(x[order], y[order], relevant, score, evaluation.judged)
 
 
 def pools_judged_pairs(evaluation: Evaluation, metric: Metric) -> bool:

@@ -304,12 +304,8 @@ def _count_blocks(
             for counts in (columns, pooled):
                 if counts is not None:
                     counts.add(block)
-    return (
-        (above, tied),
-        None if columns is None else columns.ranks(score[y_queries.stored]),
-        score,
-        None if pooled is None else pooled.roc(n_known),
-    )
+    back = None if columns is None else columns.ranks(score[y_queries.stored])
+    return (above, tied), back, score, None if pooled is None else pooled.roc(n_known)
 
 
 def _left_out(known: sp.sparray, relevance: Relevance) -> sp.csr_array:
@@ -326,13 +322,10 @@ def _left_out(known: sp.sparray, relevance: Relevance) -> sp.csr_array:
 
 def _without(relevance: Relevance, known: sp.csr_array) -> Relevance:
     """Judgments but for those on known pairs."""
-    judged = relevance.matrix.tocoo()
+    judged, taken = relevance.matrix.tocoo(), known.tocoo()
     n_y = relevance.shape[1]
-    taken = known.tocoo()
-    stays = ~np.isin(
-        judged.row.astype(np.int64) * n_y + judged.col,
-        taken.row.astype(np.int64) * n_y + taken.col,
-    )
+    cells = (pairs.row.astype(np.int64) * n_y + pairs.col for pairs in (judged, taken))
+    stays = ~np.isin(*cells)
     remaining = (judged.data[stays], (judged.row[stays], judged.col[stays]))
     return replace(relevance, matrix=sp.csr_array(remaining, shape=relevance.shape))
 

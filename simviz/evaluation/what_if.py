@@ -116,10 +116,9 @@ class WhatIf:
         held_out = split.validation
         self.metric = query_metric(metric or default_metric(held_out.relevance))
         self.directions = tuple(directions)
-        self._rows, self._held = (
-            (pipeline.rows(part.x, "x"), pipeline.rows(part.y, "y"))
-            for part in (split.train, held_out)
-        )
+        train = split.train
+        self._rows = pipeline.rows(train.x, "x"), pipeline.rows(train.y, "y")
+        self._held = pipeline.rows(held_out.x, "x"), pipeline.rows(held_out.y, "y")
         self._before = self._measure(pipeline)
 
     @staticmethod

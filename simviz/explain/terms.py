@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import pairwise, product
 from typing import TYPE_CHECKING, Any, Protocol, cast, runtime_checkable
 
 import numpy as np
@@ -242,15 +242,9 @@ def explain(
             word_shares(features, str(content[0]), list(own[_row(row, "x").indices]))
             for (features, content), row, own in zip(sides, rows, names, strict=True)
         ]
-    return contributions(
-        pipeline.model_,
-        *rows,
-        n=n,
-        x_names=names[0],
-        y_names=names[1],
-        x_groups=groups[0],
-        y_groups=groups[1],
-    )
+    named: Any = {"x_names": names[0], "y_names": names[1]}
+    named |= {"x_groups": groups[0], "y_groups": groups[1]}
+    return contributions(pipeline.model_, *rows, n=n, **named)
 
 
 def _largest(
@@ -396,11 +390,8 @@ def _variants(item: Items) -> tuple[list[tuple[int, ...]], Any]:
         sides = pixels.shape[:2]
         cuts = (np.linspace(0, n, min(_PATCHES, n) + 1) for n in sides)
         rows, columns = (cut.astype(int).tolist() for cut in cuts)
-        parts = [
-            (top, left, bottom, right)
-            for top, bottom in pairwise(rows)
-            for left, right in pairwise(columns)
-        ]
+        cells = product(pairwise(rows), pairwise(columns))
+        parts = [(top, left, bottom, right) for (top, bottom), (left, right) in cells]
         variants = np.repeat(pixels[None], len(parts) + 1, axis=0)
         for variant, (top, left, bottom, right) in zip(variants[1:], parts, strict=True):
             variant[top:bottom, left:right] = pixels[0, 0]

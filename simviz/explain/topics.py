@@ -193,13 +193,9 @@ def describe_topics(
         words.append(names_of)
         none = np.full(n_topics, np.nan)
         values.append(none if counts is None else coherence(counts, columns))
-    return [
-        TopicTerms(
-            *(int(k), float(share[k]), words[0][k], words[1][k]),
-            *(float(values[0][k]), float(values[1][k])),
-        )
-        for k in order
-    ]
+    lines = zip(share.tolist(), *words, *(value.tolist() for value in values), strict=True)
+    described = [TopicTerms(k, *line) for k, line in enumerate(lines)]
+    return [described[k] for k in order]
 
 
 def _leading(
@@ -256,10 +252,8 @@ class RunTopics:
         Y = X if one_side else pipeline.rows(pairs.y, "y")
         x_theta, y_theta = model.transform(X), model.transform_y(Y)
         phi = [model.x_topics_, model.y_topics_]
-        x_tokens, y_tokens = (
-            np.asarray(Z @ known.any(axis=0).astype(np.float64)).ravel()
-            for Z, known in zip((X, Y), phi, strict=True)
-        )
+        known = [topics.any(axis=0).astype(np.float64) for topics in phi]
+        x_tokens, y_tokens = np.asarray(X @ known[0]).ravel(), np.asarray(Y @ known[1]).ravel()
         if features[0] is features[1] and not one_side:
             phi = _parted(phi[0], X, Y)
         weighted = [x_theta * x_tokens[:, None], y_theta * y_tokens[:, None]]

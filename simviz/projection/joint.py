@@ -372,22 +372,20 @@ def rank_matched(x: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray]:
     n_marks = [max(3, round(share * len(side))) for side in (x, y)]
     drawn = [rng.permutation(len(side))[:n] for side, n in zip((x, y), n_marks, strict=True)]
     marks = [x[np.sort(drawn[0])], y[np.sort(drawn[1])]]
-    squared = np.concatenate(
-        [
-            np.concatenate(_to_marks(marks[0], *marks), axis=1),
-            np.concatenate(_to_marks(marks[1], *marks[::-1])[::-1], axis=1),
-        ]
-    )
+
+    def to_marks(x: FloatArray, y: FloatArray) -> list[FloatArray]:
+        of_x, of_y = _to_marks(x, *marks), _to_marks(y, *marks[::-1])
+        return [np.concatenate(of_x, axis=1), np.concatenate(of_y[::-1], axis=1)]
+
+    squared = np.concatenate(to_marks(*marks))
     # Both sides say the same of a pair up to the ties of their ranks.
     squared = (squared + squared.T) / 2
     middle = squared.mean(axis=0)
     axes = _leading(-0.5 * (squared - middle - middle[:, None] + middle.mean()))
     if not axes.shape[1]:
         return layout.centred(x), layout.centred(y)
-    return (
-        0.5 * (middle - np.concatenate(_to_marks(x, *marks), axis=1)) @ axes,
-        0.5 * (middle - np.concatenate(_to_marks(y, *marks[::-1])[::-1], axis=1)) @ axes,
-    )
+    x, y = to_marks(x, y)
+    return 0.5 * (middle - x) @ axes, 0.5 * (middle - y) @ axes
 
 
 def _to_marks(

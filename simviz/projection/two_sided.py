@@ -240,15 +240,13 @@ def _largest(table: Single, k: int) -> Block:
 
 def _least(block: Single, k: int) -> tuple[NDArray[np.int32], Single]:
     """Columns of the k least of each row, rising; equal ones by column."""
-    near = np.argpartition(block, k - 1, axis=1)[:, :k] if k < block.shape[1] else None
-    if near is None:
-        near = np.broadcast_to(np.arange(block.shape[1]), block.shape)
+    near = np.broadcast_to(np.arange(block.shape[1]), block.shape)
+    if k < block.shape[1]:
+        near = np.argpartition(block, k - 1, axis=1)[:, :k]
     values = np.take_along_axis(block, near, axis=1)
     order = np.lexsort((near, values), axis=1)
-    return (
-        np.take_along_axis(near, order, axis=1).astype(np.int32),
-        np.take_along_axis(values, order, axis=1),
-    )
+    index = np.take_along_axis(near, order, axis=1).astype(np.int32)
+    return index, np.take_along_axis(values, order, axis=1)
 
 
 def _goal(blocks: list[list[Block]], stage: Stage, share: float) -> sp.csr_array:
@@ -258,10 +256,8 @@ def _goal(blocks: list[list[Block]], stage: Stage, share: float) -> sp.csr_array
     x_own, y_own = xx.shares(stage.own), yy.shares(stage.own)
     across = (xy.shares(stage.other) + yx.shares(stage.other).T) * (share / (2 * n))
     weight = (1 - share) / (2 * n)
-    goal = sp.block_array(
-        [[(x_own + x_own.T) * weight, across], [across.T, (y_own + y_own.T) * weight]],
-        format="csr",
-    )
+    within = [(own + own.T) * weight for own in (x_own, y_own)]
+    goal = sp.block_array([[within[0], across], [across.T, within[1]]], format="csr")
     goal.sort_indices()
     return goal
 

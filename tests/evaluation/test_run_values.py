@@ -80,12 +80,8 @@ def _file(path, rows):
 
 def test_answers_that_nobody_judged_can_be_left_out(folder, tmp_path):
     lines = (folder / "a.trec").read_text().splitlines()
-    pairs = {
-        (query, document)
-        for query, _, document, _ in (
-            line.split() for line in (folder / "qrels.txt").read_text().splitlines()
-        )
-    }
+    judged = map(str.split, (folder / "qrels.txt").read_text().splitlines())
+    pairs = {(query, document) for query, _, document, _ in judged}
     kept = [line for line in lines if (line.split()[0], line.split()[2]) in pairs]
     assert 0 < len(kept) < len(lines)
     short = _file(tmp_path / "short.trec", kept)
@@ -305,11 +301,8 @@ def test_values_of_tables_are_shared_by_their_first_column(tmp_path):
     (tmp_path / "one.csv").write_text("query,value\nb,0.75\na,0.125\n")
     found = read_run_values([tmp_path / "wide.csv", tmp_path / "one.csv"])
     assert found.queries == ("a", "b")
-    assert {name: values.tolist() for name, values in found.values.items()} == {
-        "A": [1, 0],
-        "B": [0.5, 0.25],
-        "one": [0.125, 0.75],
-    }
+    values = {name: values.tolist() for name, values in found.values.items()}
+    assert values == {"A": [1, 0], "B": [0.5, 0.25], "one": [0.125, 0.75]}
     assert found.notes[0].startswith("1 more query left out")
 
 

@@ -281,15 +281,8 @@ def test_records_are_tidy():
     sides = np.ones((3, 1)), np.ones((2, 1))
     result = evaluate(Table(scores), *sides, relevance, ["top-1", "AUC", "P@2"])
     top, back, mean, pairs = result.to_records()[:4]
-    assert top == {
-        "metric": "top-1",
-        "direction": "x2y",
-        "value": 1.0,
-        "standard_error": 0.0,
-        "n": 3,
-        "n_certain": 0,
-        "pool": "split",
-    }
+    names = ("metric", "direction", "value", "standard_error", "n", "n_certain", "pool")
+    assert top == dict(zip(names, ("top-1", "x2y", 1.0, 0.0, 3, 0, "split"), strict=True))
     assert (back["direction"], back["value"], back["n"]) == ("y2x", 0.75, 2)
     assert (mean["direction"], mean["value"], mean["n"]) == ("mean", 0.875, 5)
     assert mean["standard_error"] == back["standard_error"] / 2 == pytest.approx(0.125)
@@ -409,11 +402,8 @@ def test_models_and_pipelines_are_scorers():
 
 
 def test_popularity_knows_the_popular_items_only():
-    train = PairSet.from_texts(
-        ["a", "b", "c"],
-        ["p", "q", "r"],
-        Relevance.from_pairs([0, 1, 2, 2], [0, 0, 0, 1], [1, 1, 1, -1], shape=(3, 3)),
-    )
+    judged = Relevance.from_pairs([0, 1, 2, 2], [0, 0, 0, 1], [1, 1, 1, -1], shape=(3, 3))
+    train = PairSet.from_texts(["a", "b", "c"], ["p", "q", "r"], judged)
     # Items are known by their ids "0", "1", ...; judged negatives are no partners.
     scores = np.concatenate(list(PopularityScorer(train).iter_similarity(train.x, train.y)))
     np.testing.assert_array_equal(scores, [[4, 1, 1]] * 3)

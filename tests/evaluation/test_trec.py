@@ -47,11 +47,9 @@ def judged(rng, unjudged, with_negatives=False):
     x, y = np.nonzero(values)
     how = {"shape": (N_X, N_Y), "unjudged": unjudged, "kind": "grade"}
     relevance = Relevance.from_pairs(x, y, values[x, y], **how)
-    return PairSet(
-        Items([f"the x {i}" for i in range(N_X)], ["a"] * N_X, "text"),
-        Items([f"50%\u2028y {i}" for i in range(N_Y)], ["b"] * N_Y, "text"),
-        relevance,
-    )
+    x_items = Items([f"the x {i}" for i in range(N_X)], ["a"] * N_X, "text")
+    y_items = Items([f"50%\u2028y {i}" for i in range(N_Y)], ["b"] * N_Y, "text")
+    return PairSet(x_items, y_items, relevance)
 
 
 def spread(rng):
@@ -88,11 +86,9 @@ def test_the_best_stand_first_whatever_the_blocks(direction, k, monkeypatch):
     rng = np.random.default_rng(4)
     pairs = judged(rng, "negative")
     scores = rng.integers(0, 5, (N_X, N_Y)).astype(np.float64)  # many ties
-    texts = {
-        "".join(trec_run(Table(scores), pairs, direction=direction, k=k, block_size=size))
-        for size in (1, 7, 100)
-    }
-    (text,) = texts
+    how = {"direction": direction, "k": k}
+    runs = (trec_run(Table(scores), pairs, block_size=size, **how) for size in (1, 7, 100))
+    (text,) = {"".join(run) for run in runs}
     told = scores if direction == "x2y" else scores.T
     lines = [line.split() for line in text.splitlines()]
     assert len(lines) == told.shape[0] * min(k, told.shape[1])
@@ -186,11 +182,8 @@ def test_tables_and_matrices_of_scores_are_read():
     table = "query_id,doc_id,score\n" + "".join(
         f"q {i},q {j},{matrix[i, j]}\n" for i in range(3) for j in range(3)
     )
-    files = {
-        "s.csv": table.encode(),
-        "s.npy": saved(np.save, matrix),
-        "s.npz": saved(sp.save_npz, sp.csr_array(matrix + 2.0)),
-    }
+    files = {"s.csv": table.encode(), "s.npy": saved(np.save, matrix)}
+    files["s.npz"] = saved(sp.save_npz, sp.csr_array(matrix + 2.0))
     for name, data in files.items():
         scores = read_run(data, pairs, name).scores.toarray()
         assert (np.argsort(scores, axis=None) == np.argsort(matrix, axis=None)).all() or (

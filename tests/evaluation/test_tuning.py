@@ -217,10 +217,8 @@ def test_validation_part_gives_errors_over_its_queries(vectors):
 
 
 def test_weights_of_a_blend_are_one_fit(sentences):
-    blend = BlendPipeline(
-        default_pipeline("cca", sentences, n_components=5, shared=True),
-        default_pipeline("bm25", sentences),
-    )
+    learned = default_pipeline("cca", sentences, n_components=5, shared=True)
+    blend = BlendPipeline(learned, default_pipeline("bm25", sentences))
     grid = {"alpha": [0.0, 0.3, 1.0]}
     found = search(blend, sentences, grid, cv=3)
     assert found.n_fits == 3

@@ -9,10 +9,7 @@ from simviz.projection.layout import nearest_points
 def clusters(n_x=40, n_y=60, k=6, seed=0):
     rng = np.random.RandomState(seed)
     centres = rng.normal(size=(4, k)) * 6
-    return (
-        centres[np.arange(n_x) % 4] + rng.normal(size=(n_x, k)),
-        centres[np.arange(n_y) % 4] + rng.normal(size=(n_y, k)),
-    )
+    return tuple(centres[np.arange(n) % 4] + rng.normal(size=(n, k)) for n in (n_x, n_y))
 
 
 def torgerson(points, d):
