@@ -233,8 +233,8 @@ class Scorer:
         self, metric: Metric, direction: Asking | None, callback: Callback | None = None
     ) -> None:
         self.metric = metric
-        self.callback = callback
         self.directions = directions_of(direction, DIRECTIONS)
+        self._how: dict[str, Any] = {"directions": self.directions, "callback": callback}
 
     def group(self, group: Group, fits: TrainFits, test: PairSet) -> list[Score]:
         """Scores of all members of a group, from as few fits as they allow."""
@@ -294,16 +294,9 @@ class Scorer:
         if self.metric.level != "query" or isinstance(model, TopicSimilarity):
             scores = [self.one(cut(model, k), X, Y, relevance) for k in ks]
         else:
-            curve = dimension_curve(
-                model.transform(X),
-                model.transform_y(Y),
-                relevance,
-                sorted({min(k, known) for k in ks}),
-                similarity="dot" if model.similarity_kind == "dot" else "cosine",
-                metric=self.metric,
-                directions=self.directions,
-                callback=self.callback,
-            )
+            sides, asked = (model.transform(X), model.transform_y(Y)), {min(k, known) for k in ks}
+            how = {"similarity": "dot" if model.similarity_kind == "dot" else "cosine"} | self._how
+            curve = dimension_curve(*sides, relevance, sorted(asked), metric=self.metric, **how)
             at = [curve.dimensions.index(min(k, known)) for k in ks]
             scores = [_mean_of([curve.per_query[d][i] for d in self.directions]) for i in at]
         return [score._replace(note=note) for score, note in zip(scores, notes, strict=True)]
@@ -315,8 +308,7 @@ class Scorer:
         sides = test.x, test.y, test.relevance
         if self.metric.level != "query" or blend.normalization not in ("global_std", "none"):
             return [self.one(fitted.with_alpha(alpha), *sides) for alpha in alphas]
-        how: dict[str, Any] = {"directions": self.directions, "callback": self.callback}
-        curve = blend_curve(fitted, *sides, alphas, metrics=[self.metric], **how)
+        curve = blend_curve(fitted, *sides, alphas, metrics=[self.metric], **self._how)
         lines = [curve.per_query[self.metric.name, d] for d in self.directions]
         at = np.searchsorted(curve.alphas, alphas)
         return [_mean_of([line[i] for line in lines]) for i in at]

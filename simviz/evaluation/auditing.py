@@ -440,9 +440,8 @@ def _frame(
                 is_believed[rows] = (best_margins >= median) & (first[others[at, best]] == at)
     order = np.argsort(-probability, kind="stable")
     # A person judges by the texts, not by a label such as a picture.
-    x_texts, y_texts = (
-        items.content if items.kind == "text" else items.labels for items in (pairs.x, pairs.y)
-    )
+    sides = pairs.x, pairs.y
+    x_texts, y_texts = (s.content if s.kind == "text" else s.labels for s in sides)
     better_y, better_x = better.T
     columns: dict[str, Any] = {
         "x_id": pairs.x.ids[cells[:, 0]],

@@ -318,10 +318,9 @@ def compare_all(
     """
     names = tuple(values)
     pairs = pairs_to_compare(names, baseline)
-    comparisons = {
-        (i, j): paired_test(values[names[i]], values[names[j]], test, **settings) for i, j in pairs
-    }
-    means = np.array([mean(values[name]) for name in names])
+    lists = [values[name] for name in names]
+    comparisons = {(i, j): paired_test(lists[i], lists[j], test, **settings) for i, j in pairs}
+    means = np.array([mean(own) for own in lists])
     return Comparisons(names, means, apply_correction(comparisons, correction), higher_is_better)
 
 

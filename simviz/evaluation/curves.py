@@ -206,9 +206,8 @@ def dimension_curve(
                 counts[i, :, inside] = above, tied
             done += stop - start
             report(callback, done, total)
-        per_query[direction] = np.stack(
-            [values_in(pool, measured, queries.ranking(above, tied)) for above, tied in counts]
-        )
+        rankings = (queries.ranking(above, tied) for above, tied in counts)
+        per_query[direction] = np.stack([values_in(pool, measured, one) for one in rankings])
     return DimensionCurve(ks, measured, per_query, pool)
 
 

@@ -180,9 +180,8 @@ def _shared(by_run: Mapping[str, Mapping[str, float]], metric: str, unit: str) -
     first, *others = by_run.values()
     shared = [one for one in first if all(one in other for other in others)]
     if not shared:
-        listed = "; ".join(
-            f"{name}: {', '.join(map(shown, list(values)[:3]))}" for name, values in by_run.items()
-        )
+        some = {name: ", ".join(map(shown, list(values)[:3])) for name, values in by_run.items()}
+        listed = "; ".join(f"{name}: {names}" for name, names in some.items())
         raise DatasetError(f"No {unit} is in all runs ({listed}). Compare runs on the same data.")
     left_out = len({one for values in by_run.values() for one in values}) - len(shared)
     note = f"{counted(left_out, 'more ' + unit)} left out: not every run has a value."
@@ -649,18 +648,15 @@ def _read_trec(name: str, data: bytes) -> _Run | None:
     is_plain = line.split(delimiter) == line.split() and not any(w in data for w in wide)
     if is_plain:
         names = [str(i) for i in range(len(line.split(delimiter)))]
+        types = {"0": pa.string(), "2": pa.string(), "4": pa.float64()}
+        never_null = {"null_values": [], "strings_can_be_null": False}
+        options = (
+            csv.ReadOptions(column_names=names),
+            csv.ParseOptions(delimiter=delimiter, quote_char=False),
+            csv.ConvertOptions(column_types=types, include_columns=[*types], **never_null),
+        )
         try:
-            table = csv.read_csv(
-                pa.BufferReader(data),
-                csv.ReadOptions(column_names=names),
-                csv.ParseOptions(delimiter=delimiter, quote_char=False),
-                csv.ConvertOptions(
-                    column_types={"0": pa.string(), "2": pa.string(), "4": pa.float64()},
-                    include_columns=["0", "2", "4"],
-                    null_values=[],
-                    strings_can_be_null=False,
-                ),
-            )
+            table = csv.read_csv(pa.BufferReader(data), *options)
             score = table["4"].to_numpy()
             if np.isfinite(score).all():
                 tag = [*line.split(delimiter), ""][5]
@@ -682,9 +678,8 @@ def _line(name: str, data: bytes, row: int) -> str:
 def _of_table(table: Table, judged: _Qrels) -> _Run:
     import pyarrow as pa
 
-    queries, documents = (
-        {one: i for i, one in enumerate(known)} for known in (judged.queries, judged.documents)
-    )
+    queries = {one: i for i, one in enumerate(judged.queries)}
+    documents = {one: i for i, one in enumerate(judged.documents)}
     if (width := table.frame.shape[1]) < 3:
         raise DatasetError(
             f"{table.name} has {counted(width, 'column')}. A run has three: queries, "

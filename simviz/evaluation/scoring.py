@@ -173,9 +173,8 @@ def evaluate(
     ready: JensenShannon | None = None if prepare is None else prepare(x, y)
     roc = None
     if ready is not None and (pool == "judged" or not trace):
-        x_counts, y_counts, score = _count_prepared(
-            ready, x_queries, y_queries, backwards, block_size, callback
-        )
+        asked = x_queries, y_queries, backwards
+        x_counts, y_counts, score = _count_prepared(ready, *asked, block_size, callback)
         if trace:
             roc = Roc.from_scores(score, x_queries.grade > 0)
     else:
@@ -195,15 +194,10 @@ def evaluate(
 
         needs_known = pool != "judged" and (trace or backwards)
         n_passes = 2 if needs_known and known_score is None and columns is None else 1
+        blocks = Blocks(compute, rel.shape, n_passes, callback)
+        n_known = 0 if left_out is None else left_out.nnz
         x_counts, y_counts, score, roc = _count_blocks(
-            Blocks(compute, rel.shape, n_passes, callback),
-            x_queries,
-            y_queries,
-            backwards=backwards,
-            trace=trace,
-            n_known=0 if left_out is None else left_out.nnz,
-            score=known_score,
-            columns=columns,
+            blocks, x_queries, y_queries, backwards, trace, n_known, known_score, columns
         )
     rankings: dict[Direction, Ranking] = {}
     for direction in directions:
@@ -211,22 +205,12 @@ def evaluate(
             rankings["x2y"] = x_queries.ranking(*x_counts)
         elif y_counts is not None:
             rankings["y2x"] = y_queries.ranking(*y_counts)
-    x_empty, y_empty = _empty_share(scorer, x, y)
     unknown_share = getattr(scorer, "unknown_share", None)
-    x_unknown, y_unknown = (None, None) if unknown_share is None else unknown_share(x, y)
-    scored = rel.kind == "score"
-    return Evaluation(
-        rankings=rankings,
-        pool=pool,
-        metrics=parsed,
-        roc=roc,
-        judged=rel.matrix.data if scored else None,
-        predicted=score if scored or pool == "judged" else None,
-        x_empty=x_empty,
-        y_empty=y_empty,
-        x_unknown=x_unknown,
-        y_unknown=y_unknown,
-    )
+    unknown = (None, None) if unknown_share is None else unknown_share(x, y)
+    shares = (*_empty_share(scorer, x, y), *unknown)
+    judged = rel.matrix.data if rel.kind == "score" else None
+    predicted = score if rel.kind == "score" or pool == "judged" else None
+    return Evaluation(rankings, pool, parsed, roc, judged, predicted, *shares)
 
 
 def _count_prepared(
@@ -264,7 +248,6 @@ def _count_blocks(
     blocks: Blocks,
     x_queries: Queries,
     y_queries: Queries,
-    *,
     backwards: bool,
     trace: bool,
     n_known: int,

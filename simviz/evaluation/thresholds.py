@@ -236,9 +236,8 @@ def operating_point(
     counts = []
     for (x_unit, y_unit), passed in zip(units, alarms, strict=True):
         ends, n = (x_unit[judged.row], y_unit[judged.column]), passed.shape[1]
-        every, hits, positives = (
-            _tally(ends, of, n) for of in (np.ones_like(is_hit), is_hit, judged.relevant)
-        )
+        classes = np.ones_like(is_hit), is_hit, judged.relevant
+        every, hits, positives = (_tally(ends, of, n) for of in classes)
         if not judged.ignores:
             n_x, n_y = np.bincount(x_unit, minlength=n), np.bincount(y_unit, minlength=n)
             every = np.stack([n_x * rel.shape[1], n_y * rel.shape[0], n_x * n_y])
@@ -287,9 +286,8 @@ def _units(
             unit = edges[-1][1] + (n if first else 0)
         apart.append(unit)
     known = relevance.positives.tocoo()
-    alone = (np.bincount(known.row, minlength=n_x)[known.row] == 1) | (
-        np.bincount(known.col, minlength=n_y)[known.col] == 1
-    )
+    n_mates = (np.bincount(index)[index] for index in (known.row, known.col))
+    alone = np.minimum(*n_mates) == 1
     edges.append((known.row[alone], n - n_y + known.col[alone]))
     start, end = (np.concatenate(ends) for ends in zip(*edges, strict=True))
     graph = sp.coo_array((np.ones(len(start)), (start, end)), shape=(3 * n, 3 * n))

@@ -209,9 +209,8 @@ def verdict(
     named = {*order[:2], baseline}
     if not is_chosen_here:
         evaluations = {name: one for name, one in evaluations.items() if name in named}
-    comparisons = compare_all_evaluations(
-        evaluations, metric, directions, baseline=None if is_chosen_here else order[0]
-    )
+    best = None if is_chosen_here else order[0]
+    comparisons = compare_all_evaluations(evaluations, metric, directions, baseline=best)
     tested = compared_metric(scored.values(), metric)
     result = Verdict.of(comparisons, order, tested.name, baseline)
     if vectors is None:

@@ -290,10 +290,8 @@ def _optimise(
 
     _let_go(layouts)
     n, n_neighbors = indices.shape
-    graph, _, _ = fuzzy_simplicial_set(
-        start, n_neighbors, rng, "euclidean", knn_indices=indices, knn_dists=distances
-    )
-    graph = sp.coo_array(graph)
+    known = {"knn_indices": indices, "knn_dists": distances}
+    graph = sp.coo_array(fuzzy_simplicial_set(start, n_neighbors, rng, "euclidean", **known)[0])
     n_epochs = 500 if n <= 10_000 else 200
     # Edges too weak to be drawn even once are left out, as UMAP does.
     keep = graph.data >= graph.data.max() / n_epochs
@@ -305,28 +303,14 @@ def _optimise(
     positions = positions.astype(np.float32, order="C")
     a, b = find_ab_params(1.0, min_dist)
     state = rng.randint(np.iinfo(np.int32).min + 1, np.iinfo(np.int32).max - 1, 3)
+    samples = make_epochs_per_sample(graph.data[keep], n_epochs)
+    how = head, tail, n_epochs, n, samples, a, b, state.astype(np.int64)
     progress = _Progress(n_epochs, callback)
+    bar: dict[str, Any] = {"disable": callback is None, "file": progress, "leave": False}
+    bar |= {"bar_format": "{n_fmt}", "mininterval": 0.2, "miniters": 1}
     try:
         layouts.optimize_layout_euclidean(
-            positions,
-            positions,
-            head,
-            tail,
-            n_epochs,
-            n,
-            make_epochs_per_sample(graph.data[keep], n_epochs),
-            a,
-            b,
-            state.astype(np.int64),
-            tqdm_kwds={
-                "disable": callback is None,
-                "file": progress,
-                "bar_format": "{n_fmt}",
-                "mininterval": 0.2,
-                "miniters": 1,
-                "leave": False,
-            },
-            move_other=True,
+            positions, positions, *how, tqdm_kwds=bar, move_other=True
         )
     except _StoppedError:
         # The layout is updated in place: what was reached stands.

@@ -334,9 +334,8 @@ class Placed:
         row = self.row_of(side, item)
         if row is None or not is_preserved.any():
             return np.zeros(len(neighbors), dtype=bool)
-        is_preserved[is_preserved] = neighbor_preservation(
-            self.drawing.x, self.drawing.y, row, self.place(neighbors)
-        )
+        drawn = self.drawing.x, self.drawing.y
+        is_preserved[is_preserved] = neighbor_preservation(*drawn, row, self.place(neighbors))
         return is_preserved
 
 

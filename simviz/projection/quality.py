@@ -188,9 +188,8 @@ def map_quality(
     false, missing, overlap = np.zeros((3, len(rows)))
     within_overlap, cross_overlap, false_other, missing_other = np.zeros((4, len(rows)))
     start = 0
-    for (block, in_space), (_, on_map) in zip(
-        distance_blocks(space, rows), distance_blocks(drawing, rows), strict=True
-    ):
+    blocks = distance_blocks(space, rows), distance_blocks(drawing, rows)
+    for (block, in_space), (_, on_map) in zip(*blocks, strict=True):
         part = slice(start, start + len(block))
         start += len(block)
         false[part], overlap[part] = _intruders(in_space, on_map, k)
@@ -258,9 +257,8 @@ def _intruders(truth: FloatArray, shown: FloatArray, k: int) -> tuple[FloatArray
         return np.zeros(len(shown)), np.ones(len(shown))
     near = np.argpartition(shown, (k - 1, k), axis=1)[:, : k + 1]
     # Of several that are equally near none is the one to be kept.
-    is_nearer = np.take_along_axis(shown, near[:, :k], axis=1) < np.take_along_axis(
-        shown, near[:, k:], axis=1
-    )
+    costs = np.take_along_axis(shown, near, axis=1)
+    is_nearer = costs[:, :k] < costs[:, k:]
     near = near[:, :k]
     distances = np.take_along_axis(truth, near, axis=1)
     # The clouds have unit size: what differs by less is rounding.

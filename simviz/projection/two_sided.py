@@ -78,9 +78,8 @@ class Block:
         with threads_for(20 * out.size):
             kernels.calibrate(self.cost, counts, perplexity, out)
         starts = np.arange(0, out.size + 1, k)
-        shares = sp.csr_array(
-            (out.ravel(), self.index[:, :k].ravel(), starts), shape=(len(out), self.n_other)
-        )
+        parts = out.ravel(), self.index[:, :k].ravel(), starts
+        shares = sp.csr_array(parts, shape=(len(out), self.n_other))
         shares.eliminate_zeros()
         return shares
 

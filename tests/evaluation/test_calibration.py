@@ -39,12 +39,9 @@ def test_every_pair_is_counted_where_it_scores(unjudged, direction):
     of = {"relevant": grades > 0, "rejected": grades < 0, "unjudged": grades == 0}
     asking = (scores, of) if direction == "x2y" else (scores.T, {n: m.T for n, m in of.items()})
     for name, mask in asking[1].items():
-        expected = [
-            np.bincount(
-                np.searchsorted(counts.cuts, row[m], side="right"), minlength=len(counts.cuts) + 1
-            )
-            for row, m in zip(asking[0], mask, strict=True)
-        ]
+        rows = (row[m] for row, m in zip(asking[0], mask, strict=True))
+        bins = (np.searchsorted(counts.cuts, row, side="right") for row in rows)
+        expected = [np.bincount(row, minlength=len(counts.cuts) + 1) for row in bins]
         np.testing.assert_array_equal(getattr(counts, name), expected)
     ignored = 0 if unjudged == "negative" else (grades == 0).sum()
     assert counts.negative.sum() == grades.size - (grades > 0).sum() - ignored

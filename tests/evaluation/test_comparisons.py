@@ -233,13 +233,8 @@ def test_an_interval_holds_the_mean_it_belongs_to(rng):
     X, Y = rng.normal(size=(60, 8)), rng.normal(size=(9, 8))
     owner = np.arange(60) % 9  # few answers: the sides are told apart by far
     for directions in (("x2y", "y2x"), ("y2x", "x2y")):
-        found = evaluate(
-            VectorScorer(),
-            X,
-            Y,
-            Relevance.from_pairs(np.arange(60), owner, shape=(60, 9)),
-            directions=directions,
-        )
+        judged = Relevance.from_pairs(np.arange(60), owner, shape=(60, 9))
+        found = evaluate(VectorScorer(), X, Y, judged, directions=directions)
         values = query_values(found, "MRR")
         low, high = confidence_interval(values.values)
         assert low < found.value("MRR") < high
