@@ -127,9 +127,8 @@ def test_one_item_a_side():
 
 
 def test_a_pipeline_names_its_features():
-    pairs = PairSet.from_texts(
-        ["a red heart", "a blue car", "the sun"], ["corazón rojo", "coche azul", "el sol"]
-    )
+    x, y = ["a red heart", "a blue car", "the sun"], ["corazón rojo", "coche azul", "el sol"]
+    pairs = PairSet.from_texts(x, y)
     pipeline = default_pipeline("cl_lsi", pairs, n_components=3).fit(pairs)
     found = explain(pipeline, pairs.x.take([1]), pairs.y.take([1]), n=3)
     assert set(found.x_terms) <= set(pipeline.x_features_.get_feature_names_out())

@@ -10,9 +10,8 @@ from simviz.pipeline import default_pipeline
 @pytest.fixture(scope="module")
 def colours():
     words = ["red", "blue", "green", "gold", "grey", "pink"]
-    return PairSet.from_texts(
-        [f"{word} car on a road" for word in words], [f"one {word} thing" for word in words]
-    )
+    x, y = [f"{word} car on a road" for word in words], [f"one {word} thing" for word in words]
+    return PairSet.from_texts(x, y)
 
 
 @pytest.mark.parametrize("side", ["x", "y"])

@@ -96,9 +96,8 @@ def test_several_partners_and_rejected_ones():
     column = np.arange(216)
     column[[5, 200]] = column[[200, 5]]
     grades = np.where(np.arange(216) % 2, 1.0, 2.0)
-    relevance = Relevance.from_pairs(
-        np.r_[row, 0], np.r_[column, 5], np.r_[grades, -1.0], shape=(36, 216), unjudged="negative"
-    )
+    judged = np.r_[row, 0], np.r_[column, 5], np.r_[grades, -1.0]
+    relevance = Relevance.from_pairs(*judged, shape=(36, 216), unjudged="negative")
     found = audit(PairSet.from_texts(queries, y, relevance))
     assert len(found) == 216 and set(found["grade"]) == {1.0, 2.0}
     top = found.head(2)
@@ -131,12 +130,8 @@ def test_keywords_of_texts_are_audited_by_new_texts():
     column = np.repeat(np.arange(len(x)), 3)
     assert words[row[7 * 3 + 1]] == "azul"
     row[7 * 3 + 1] = words.index("negro")
-    pairs = PairSet(
-        Items(words, words, "keyword"),
-        Items([str(i) for i in range(len(x))], x, "text"),
-        Relevance.from_pairs(row, column, shape=(len(words), len(x))),
-    )
-    found = audit(pairs)
+    sides = Items(words, words, "keyword"), Items([str(i) for i in range(len(x))], x, "text")
+    found = audit(PairSet(*sides, Relevance.from_pairs(row, column, shape=(len(words), len(x)))))
     first = found.iloc[0]
     assert (first["x"], first["y_id"], first["better_x"]) == ("negro", "7", "azul")
     assert list(found.columns[:4]) == ["x_id", "y_id", "x", "y"]

@@ -54,17 +54,12 @@ def assert_equal_to_evaluations(parts, relevance, alphas=ALPHAS, metrics=RANKS, 
         for metric in one.metrics:
             for direction in one.directions:
                 if metric.level == "query":
-                    np.testing.assert_allclose(
-                        curve.per_query[metric.name, direction][k],
-                        one.per_query(metric, direction),
-                        rtol=0,
-                        atol=1e-9,
-                        err_msg=f"{metric} {direction} at {alpha}",
-                    )
+                    here = curve.per_query[metric.name, direction][k]
+                    there, where = one.per_query(metric, direction), f"{direction} at {alpha}"
+                    np.testing.assert_allclose(here, there, rtol=0, atol=1e-9, err_msg=where)
             for asked in (None, "mean"):
-                np.testing.assert_allclose(
-                    curve.values(metric, asked)[k], one.value(metric, asked), rtol=0, atol=1e-9
-                )
+                here, there = curve.values(metric, asked)[k], one.value(metric, asked)
+                np.testing.assert_allclose(here, there, rtol=0, atol=1e-9)
     return curve
 
 
@@ -106,9 +101,8 @@ def test_curve_is_an_evaluation_at_each_weight(kind):
 def test_blocks_and_directions_change_nothing(direction, block_size):
     rng = np.random.default_rng(0)
     parts = Parts(*scores("tied on the grid", (20, 20), rng))
-    assert_equal_to_evaluations(
-        parts, None, SOME, ["MRR", "MAP"], directions=[direction], block_size=block_size
-    )
+    options = {"directions": [direction], "block_size": block_size}
+    assert_equal_to_evaluations(parts, None, SOME, ["MRR", "MAP"], **options)
 
 
 @settings(max_examples=40)

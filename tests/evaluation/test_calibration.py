@@ -145,10 +145,9 @@ def test_calibration_is_isotonic_regression():
     assert (held.low <= held.observed).all()
     halved = Calibration.fit(counts, odds=0.5)
     odds = calibration.probability / (1 - np.minimum(calibration.probability, 1 - 1e-16))
-    certain = calibration.probability == 1
-    np.testing.assert_allclose(
-        halved.probability[~certain], (odds / 2 / (1 + odds / 2))[~certain], atol=1e-12
-    )
+    open_ = calibration.probability < 1
+    expected = (odds / 2 / (1 + odds / 2))[open_]
+    np.testing.assert_allclose(halved.probability[open_], expected, atol=1e-12)
 
 
 def test_steps_of_scores_that_no_pair_has_join_their_neighbours():

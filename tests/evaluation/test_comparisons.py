@@ -204,9 +204,8 @@ def test_pairs_are_found_where_sides_are_in_another_order(rng):
     Z, W = noisy(rng, 20)
     order = rng.permutation(20)
     straight = evaluate(VectorScorer(), Z, W)
-    shuffled = evaluate(
-        VectorScorer(), Z, W[order], Relevance.from_pairs(order, np.arange(20), shape=(20, 20))
-    )
+    judged = Relevance.from_pairs(order, np.arange(20), shape=(20, 20))
+    shuffled = evaluate(VectorScorer(), Z, W[order], judged)
     one, two = (query_values(run, "MRR", ["x2y", "y2x"]) for run in (straight, shuffled))
     np.testing.assert_allclose(one.values, two.values)
 

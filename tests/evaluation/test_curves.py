@@ -60,9 +60,8 @@ def test_equals_separate_evaluations(problem, dtype, similarity, metric, entries
         if similarity == "cosine":
             at_k = evaluate(_ExactCosine(), X[:, :k], Y[:, :k], grades, [metric])
         for direction in ("x2y", "y2x"):
-            np.testing.assert_allclose(
-                curve.per_query[direction][i], at_k.per_query(metric, direction), atol=1e-12
-            )
+            values = at_k.per_query(metric, direction)
+            np.testing.assert_allclose(curve.per_query[direction][i], values, atol=1e-12)
             assert curve.values(direction)[i] == pytest.approx(at_k.value(metric, direction))
         assert curve.values()[i] == pytest.approx(at_k.value(metric, "x2y"))
         assert curve.values("mean")[i] == pytest.approx(at_k.value(metric, "mean"))
@@ -191,11 +190,9 @@ def test_shares_must_ascend(fractions):
 
 def test_each_point_is_what_training_on_that_share_gives():
     parts = split(PAIRS, "pair", (0.7, 0.1, 0.2), 0)
-    told = []
-    curve = learning_curve(
-        fit, parts.train, parts.test, (0.3, 1), metrics=["MRR"], callback=lambda *a: told.append(a)
-    )
-    test = parts.test
+    test, told = parts.test, []
+    how = {"metrics": ["MRR"], "callback": lambda *a: told.append(a)}
+    curve = learning_curve(fit, parts.train, test, (0.3, 1), **how)
     lines = curve.per_query[MRR(), "y2x"]
     for part, line in zip(nested_parts(parts.train, (0.3, 1)), lines, strict=True):
         expected = evaluate(fit(part), test.x, test.y, test.relevance).per_query("MRR", "y2x")

@@ -155,7 +155,6 @@ def test_the_runs_of_a_comparison_are_blended_and_the_gain_is_tested(pairs, tmp_
         assert one.low <= one.difference <= one.high
     assert "best blend: " in repr(found) and f"to {single}" in repr(found)
     copied = deepcopy(found)
-    np.testing.assert_array_equal(
-        copied.similarity(pairs.x, pairs.y), found.best.similarity(pairs.x, pairs.y)
-    )
+    scores = found.best.similarity(pairs.x, pairs.y)
+    np.testing.assert_array_equal(copied.similarity(pairs.x, pairs.y), scores)
     assert simviz.draw(found, pairs, method="pca").quality is not None

@@ -76,9 +76,8 @@ def test_short_way_ends_where_the_long_way_does(name, directions, metrics, block
     assert set(short.rankings) == set(directions)
     for direction in directions:
         for part in ("indptr", "candidate", "grade", "above", "tied", "n_candidates"):
-            np.testing.assert_array_equal(
-                getattr(short.rankings[direction], part), getattr(long.rankings[direction], part)
-            )
+            both = (getattr(one.rankings[direction], part) for one in (short, long))
+            np.testing.assert_array_equal(*both)
     np.testing.assert_array_equal(short.predicted, long.predicted)
     assert short_way.passes == (metrics is None and short.pool != "judged")
 

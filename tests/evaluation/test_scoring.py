@@ -173,9 +173,8 @@ def test_scores_as_judgments_give_correlations():
     keep = rng.random((12, 9)) < 0.4
     judged = np.where(keep, (scores + rng.standard_normal((12, 9))).round(1), 0)
     rows, columns = keep.nonzero()
-    relevance = Relevance.from_pairs(
-        rows, columns, judged[rows, columns], shape=(12, 9), kind="score", threshold=0.5
-    )
+    how = {"shape": (12, 9), "kind": "score", "threshold": 0.5}
+    relevance = Relevance.from_pairs(rows, columns, judged[rows, columns], **how)
     result = evaluate(Table(scores), np.ones((12, 1)), np.ones((9, 1)), relevance)
     pairs = judged[keep], scores[keep]
     assert result.value("Pearson") == pytest.approx(pearsonr(*pairs).statistic)
@@ -415,9 +414,8 @@ def test_popularity_knows_the_popular_items_only():
 
 def test_popularity_serves_both_directions():
     train = PairSet.from_texts(["a", "b"], ["p", "q", "r"], np.array([[1, 1, 0], [0, 0, 0]]))
-    result = evaluate(
-        PopularityScorer(train), train.x, train.y, np.array([[0, 0, 1], [0, 1, 0]]), block_size=1
-    )
+    sides = train.x, train.y, np.array([[0, 0, 1], [0, 1, 0]])
+    result = evaluate(PopularityScorer(train), *sides, block_size=1)
     np.testing.assert_array_equal(result.per_query("MRR", "x2y"), [1 / 3, 3 / 4])
     np.testing.assert_array_equal(result.per_query("MRR", "y2x"), [np.nan, 1 / 2, 1])
 

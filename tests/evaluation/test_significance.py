@@ -102,9 +102,8 @@ def test_exact_and_drawn_randomization_agree():
     a, b = two_runs(MAX_EXACT, shift=0.0)
     exact = paired_randomization(a, b).p_value
     # One more query that hardly matters makes it draw.
-    drawn = paired_randomization(
-        np.r_[a, 0.5 + 1e-9], np.r_[b, 0.5], n_resamples=100_000, random_state=3
-    ).p_value
+    a, b = np.r_[a, 0.5 + 1e-9], np.r_[b, 0.5]
+    drawn = paired_randomization(a, b, n_resamples=100_000, random_state=3).p_value
     assert 0.05 < exact < 0.95
     assert drawn == pytest.approx(exact, abs=4 * math.sqrt(exact * (1 - exact) / 100_000))
 
@@ -151,9 +150,8 @@ def test_bootstrap_interval_equals_scipy():
     rng = np.random.default_rng(5)
     a, b = rng.exponential(1.0, (2, 40))
     found = paired_bootstrap(a, b, n_resamples=3000, random_state=7)
-    expected = scipy.stats.bootstrap(
-        (a - b,), np.mean, n_resamples=3000, method="BCa", rng=np.random.default_rng(7)
-    ).confidence_interval
+    how = {"n_resamples": 3000, "method": "BCa", "rng": np.random.default_rng(7)}
+    expected = scipy.stats.bootstrap((a - b,), np.mean, **how).confidence_interval
     assert (found.low, found.high) == pytest.approx((expected.low, expected.high), rel=1e-9)
     interval = confidence_interval(a - b, method="bca", n_resamples=3000, random_state=7)
     assert interval == (found.low, found.high)

@@ -117,9 +117,8 @@ def test_intervals_hold_where_pairs_of_one_item_are_alike():
         parts = [draw.standard_normal(shape) for shape in ((40, 1), (1, 50), (40, 50))]
         scores = parts[0] + parts[1] + parts[2]
         others = Relevance(sp.csr_array(-np.ones((40, 50))), unjudged="ignore")
-        share = operating_point(
-            Table(scores), np.zeros((40, 1)), np.zeros((50, 1)), others, threshold=1.5
-        ).false_alarm_rate
+        sides = np.zeros((40, 1)), np.zeros((50, 1)), others
+        share = operating_point(Table(scores), *sides, threshold=1.5).false_alarm_rate
         held += share.low <= truth <= share.high
         binomial = stats.binomtest(round(share.value * 2000), 2000).proportion_ci()
         plain += binomial.low <= truth <= binomial.high

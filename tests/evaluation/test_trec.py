@@ -127,9 +127,8 @@ def test_what_trec_cannot_write_is_refused():
 
 
 def test_judged_not_relevant_is_grade_0():
-    pairs = PairSet.from_texts(
-        ["a", "b", "c"], ["d", "e", "f"], Relevance([[2, -1, 0], [0, 1, 0], [-1, 0, 0]])
-    )
+    judged = Relevance([[2, -1, 0], [0, 1, 0], [-1, 0, 0]])
+    pairs = PairSet.from_texts(["a", "b", "c"], ["d", "e", "f"], judged)
     assert "".join(trec_qrels(pairs)) == "0 0 0 2\n0 0 1 0\n1 0 1 1\n"
     assert "".join(trec_qrels(pairs, direction="y2x")) == "0 0 0 2\n0 0 2 0\n1 0 0 0\n1 0 1 1\n"
 
@@ -179,9 +178,8 @@ def saved(write, value):
 def test_tables_and_matrices_of_scores_are_read():
     pairs = pairs_of(TEXTS[:3])
     matrix = np.array([[3.0, -1, 2], [0, 5, 1], [0, 1, 0]])
-    table = "query_id,doc_id,score\n" + "".join(
-        f"q {i},q {j},{matrix[i, j]}\n" for i in range(3) for j in range(3)
-    )
+    lines = (f"q {i},q {j},{score}\n" for (i, j), score in np.ndenumerate(matrix))
+    table = "query_id,doc_id,score\n" + "".join(lines)
     files = {"s.csv": table.encode(), "s.npy": saved(np.save, matrix)}
     files["s.npz"] = saved(sp.save_npz, sp.csr_array(matrix + 2.0))
     for name, data in files.items():

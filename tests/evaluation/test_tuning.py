@@ -107,9 +107,8 @@ def test_the_other_search_classes_drive_it_too(vectors):
     drawn = {"n_components": [2, 5, 8], "regularization": loguniform(0.01, 10)}
     random = RandomizedSearchCV(estimator, drawn, n_iter=4, cv=KFold(3), random_state=0).fit(X)
     assert 0.01 <= random.best_params_["regularization"] <= 10
-    halving = HalvingGridSearchCV(
-        estimator, {"n_components": [1, 2, 5]}, cv=KFold(2), min_resources=16, random_state=0
-    ).fit(X)
+    how = {"cv": KFold(2), "min_resources": 16, "random_state": 0}
+    halving = HalvingGridSearchCV(estimator, {"n_components": [1, 2, 5]}, **how).fit(X)
     assert halving.best_params_["n_components"] == 5
     groups = X // 2
     grouped = GridSearchCV(estimator, {"n_components": [2, 5]}, cv=GroupKFold(3))

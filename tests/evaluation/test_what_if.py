@@ -89,9 +89,8 @@ def test_what_it_brought_is_told_of_the_validation_part(parts):
     found = WhatIf(fitted, parts, directions=["x2y"]).revise([_ids(parts, 0, 3)])
     n = len(parts.validation.x)
     assert found.comparison.n == len(found.differences) == n
-    assert found.comparison.difference == pytest.approx(
-        found.after.value("MRR", "x2y") - found.before.value("MRR", "x2y")
-    )
+    gain = found.after.value("MRR", "x2y") - found.before.value("MRR", "x2y")
+    assert found.comparison.difference == pytest.approx(gain)
 
 
 @pytest.mark.parametrize("part", ["validation", "test"])

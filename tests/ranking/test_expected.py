@@ -169,9 +169,8 @@ def test_average_precision_deep_in_the_list_keeps_its_digits(above, tied):
 @pytest.mark.parametrize("relevant", [2, 3, 40, 400])
 def test_first_of_several_among_many_tied(relevant):
     n = 2000
-    ranking = Ranking(
-        [0, relevant], range(relevant), np.ones(relevant), [7] * relevant, [n] * relevant, [n + 7]
-    )
+    counts = [7] * relevant, [n] * relevant
+    ranking = Ranking([0, relevant], range(relevant), np.ones(relevant), *counts, [n + 7])
     exact = math.fsum(
         math.comb(n - f, relevant - 1) / math.comb(n, relevant) / (7 + f)
         for f in range(1, n - relevant + 2)
