@@ -105,12 +105,8 @@ class BlockPairs(Blocks):
     def _checked(self, values: tuple[Any, ...], start: int) -> tuple[Block, ...]:
         learned, lexical = map(np.asarray, values)
         n_x, n_y = self.shape
-        if (
-            learned.shape != lexical.shape
-            or learned.ndim != 2
-            or learned.shape[1] != n_y
-            or start + len(learned) > n_x
-        ):
+        is_whole = learned.shape == lexical.shape and learned.ndim == 2
+        if not is_whole or learned.shape[1] != n_y or start + len(learned) > n_x:
             raise ValueError(
                 f"The blend gave blocks of shape {learned.shape} and {lexical.shape} at row "
                 f"{start} of {n_x} x items and {n_y} y items. Both must hold the same rows, with "
@@ -235,10 +231,8 @@ def queries_of(
     elif known is not None:
         by_row = np.diff(known.indptr).astype(np.int64)
         sizes = n_y - by_row, n_x - np.bincount(known.indices, minlength=n_y)
-    return (
-        Queries(indptr, column, grade, np.arange(len(row)), sizes[0]),
-        Queries(column_ptr, row[order], grade[order], order, sizes[1]),
-    )
+    of_x = Queries(indptr, column, grade, np.arange(len(row)), sizes[0])
+    return of_x, Queries(column_ptr, row[order], grade[order], order, sizes[1])
 
 
 class ColumnCounts:

@@ -195,10 +195,8 @@ def _default_cuts(lowest: float, highest: float, relevant: Reals, sample: Reals)
     """Steps of equal width, and of equal shares of relevant and of all pairs."""
     few = 1 - np.geomspace(_MIN_SHARE, 1, _SHARES)
     parts = [np.linspace(lowest, highest, _WIDE + 1)[1:-1]]
-    for scores, shares in (
-        (relevant, np.linspace(0, 1, _SHARES)),
-        (sample, np.concatenate([few, np.linspace(0, 1, _SHARES // 2)])),
-    ):
+    of_all = np.concatenate([few, np.linspace(0, 1, _SHARES // 2)])
+    for scores, shares in ((relevant, np.linspace(0, 1, _SHARES)), (sample, of_all)):
         if len(scores):
             parts.append(np.quantile(scores, shares, method="inverted_cdf"))
     return np.unique(np.concatenate(parts))
@@ -464,10 +462,8 @@ def curve_bands(
     if n_resamples < 2:
         raise ValueError(f"n_resamples counts draws, at least 2; got {n_resamples!r}.")
     # From the top: none passes at first, then all down to each cut.
-    passing = [
-        np.pad(np.cumsum(part[:, ::-1], axis=1), ((0, 0), (1, 0))).astype(np.float64)
-        for part in (counts.negative, counts.relevant)
-    ]
+    sums = (np.cumsum(part[:, ::-1], axis=1) for part in (counts.negative, counts.relevant))
+    passing = [np.pad(part, ((0, 0), (1, 0))).astype(np.float64) for part in sums]
     n = len(passing[0])
     rng = np.random.default_rng(seed)
     curves: list[tuple[Reals, Reals, Reals]] = []
@@ -481,13 +477,9 @@ def curve_bands(
     shares = [(1 - confidence) / 2, (1 + confidence) / 2]
     bounds = _percentiles(areas, shares) + (exact - whole)
     auc, average = ((float(low), float(high)) for low, high in np.clip(bounds, 0, 1).T.tolist())
-    return CurveBands(
-        tpr=Band(_RATES, *_percentiles(tpr, shares)),
-        precision=Band(_RECALLS, *_percentiles(precision, shares)),
-        auc=auc,
-        average_precision=average,
-        n_queries=n,
-    )
+    rates = Band(_RATES, *_percentiles(tpr, shares))
+    recalls = Band(_RECALLS, *_percentiles(precision, shares))
+    return CurveBands(rates, recalls, auc, average, n)
 
 
 def _read_off(fp: Reals, tp: Reals) -> tuple[Reals, Reals, Reals]:

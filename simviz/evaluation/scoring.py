@@ -262,10 +262,8 @@ def _count_blocks(
     pooled = None
 
     def count_known(score: Reals) -> tuple[ColumnCounts | None, PooledCounts | None]:
-        return (
-            ColumnCounts(score[y_queries.stored], y_queries) if backwards else None,
-            PooledCounts(score[relevant]) if trace else None,
-        )
+        by_column = ColumnCounts(score[y_queries.stored], y_queries) if backwards else None
+        return by_column, PooledCounts(score[relevant]) if trace else None
 
     if score is not None:
         columns, pooled = count_known(score)

@@ -203,11 +203,9 @@ class Comparison:
         better = self
         if self.difference != 0 and (self.difference > 0) != higher_is_better:
             better, a_name, b_name = self.swapped(), b_name, a_name
-        relation = (
-            f"{a_name} is ahead of {b_name}"
-            if self.is_significant()
-            else f"{a_name} and {b_name} cannot be told apart"
-        )
+        relation = f"{a_name} and {b_name} cannot be told apart"
+        if self.is_significant():
+            relation = f"{a_name} is ahead of {b_name}"
         numbers = f"{signed(better.difference)} [{signed(better.low)}, {signed(better.high)}]"
         return f"{relation}: {f'{metric} {numbers}'.strip()}"
 
@@ -701,11 +699,9 @@ def student_of_differences(
         error = spread / math.sqrt(max(n, 1))
     comparison = student_test(test, mean(differences), error, n - 1, level, n=n, unit=unit)
     signs = np.sign(differences)
-    return replace(
-        comparison,
-        outcomes=(int((signs > 0).sum()), int((signs == 0).sum()), int((signs < 0).sum())),
-        effect_size=standardized(comparison.difference, spread, n - 1),
-    )
+    outcomes = (int((signs > 0).sum()), int((signs == 0).sum()), int((signs < 0).sum()))
+    effect = standardized(comparison.difference, spread, n - 1)
+    return replace(comparison, outcomes=outcomes, effect_size=effect)
 
 
 def deviation(values: Reals) -> float:

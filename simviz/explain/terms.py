@@ -264,10 +264,8 @@ def _factors(
     model: LinearPairModel, x: sp.csr_array, y: sp.csr_array
 ) -> tuple[Reals, Reals, float]:
     """Vectors of the single terms, scaled so that their products contribute; the offset."""
-    A, B = (
-        Z.data[:, None] * P[Z.indices].astype(np.float64)
-        for Z, P in ((x, model.x_projection_), (y, model.y_projection_))
-    )
+    A = x.data[:, None] * model.x_projection_[x.indices].astype(np.float64)
+    B = y.data[:, None] * model.y_projection_[y.indices].astype(np.float64)
     nothing = np.zeros(A.shape[1])
     a, b = (
         nothing if mean is None or not Z.nnz else mean.astype(np.float64)

@@ -89,10 +89,8 @@ class JointMap:
     share: float | None = None
 
     def __repr__(self) -> str:
-        return (
-            f"JointMap({len(self.x):,} x + {len(self.y):,} y, {self.method}, "
-            f"balance={self.balance!r})"
-        )
+        sides = f"{len(self.x):,} x + {len(self.y):,} y"
+        return f"JointMap({sides}, {self.method}, balance={self.balance!r})"
 
     def turned_onto(self, other: JointMap) -> JointMap:
         """The same map, moved as a whole to lie on another as well as it can.
@@ -239,10 +237,8 @@ def joint_map(
             similarity=similarity, relevance=relevance, random_state=random_state,
         )  # fmt: skip
         if measured.n_sampled < measured.n_points:
-            notes.append(
-                f"Quality was measured on a sample of {measured.n_sampled:,} "
-                f"of {measured.n_points:,} points."
-            )
+            sample = f"{measured.n_sampled:,} of {measured.n_points:,} points"
+            notes.append(f"Quality was measured on a sample of {sample}.")
     made = JointMap(
         map_x, map_y, method, balance, random_state, measured, gap, gap_balanced, tuple(notes),
         share if method == "two-sided" else None,

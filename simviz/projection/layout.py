@@ -445,11 +445,8 @@ def _svd(
         start = np.random.RandomState(random_state).uniform(-1, 1, min(table.shape))
         u, s, vt = svds(table, k=k, v0=start.astype(table.dtype), solver="arpack")
         u, s, vt = u[:, ::-1], s[::-1], vt[::-1]
-    return (
-        u[:, :k].astype(np.float64),
-        np.maximum(s[:k], 0.0).astype(np.float64),
-        vt[:k].T.astype(np.float64),
-    )
+    values = np.maximum(s[:k], 0.0).astype(np.float64)
+    return u[:, :k].astype(np.float64), values, vt[:k].T.astype(np.float64)
 
 
 def align(points: ArrayLike, onto: ArrayLike) -> FloatArray:

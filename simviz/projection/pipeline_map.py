@@ -246,10 +246,8 @@ def draw(
     notes = []
     for drawn, side, name in ((x_drawn, pairs.x, pairs.x_name), (y_drawn, pairs.y, pairs.y_name)):
         if len(drawn) < len(side):
-            notes.append(
-                f"A random sample of {len(drawn):,} of {len(side):,} {name} is drawn "
-                f"(seed {seed})."
-            )
+            some = f"{len(drawn):,} of {len(side):,} {name}"
+            notes.append(f"A random sample of {some} is drawn (seed {seed}).")
     similarity: Similarity | FloatArray = "euclidean"
     if isinstance(pipeline, PairPipeline) and isinstance(model, EmbeddingModel):
         vectors = pipeline.coordinates(x, y)

@@ -18,12 +18,7 @@ from simviz.relevance import Relevance
 
 #: Share of the nearest neighbours across the sides that a drawing keeps beyond chance, and what
 #: to call it.
-_LEVELS = (
-    (0.5, "Map quality: good"),
-    (0.25, "Map quality: fair"),
-    (0.1, "Map quality: rough"),
-    (0.0, "Map quality: poor"),
-)
+_LEVELS = ((0.5, "good"), (0.25, "fair"), (0.1, "rough"))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -94,11 +89,9 @@ class Quality:
             f" and {percent(self.within_overlap)} of those of the own side "
             f"(chance: {percent(self.random_within_overlap)})"
         )
-        scope = (
-            f"{self.n_points:,} points"
-            if self.n_sampled == self.n_points
-            else f"{self.n_sampled:,} of {self.n_points:,} points"
-        )
+        scope = f"{self.n_points:,} points"
+        if self.n_sampled != self.n_points:
+            scope = f"{self.n_sampled:,} of {scope}"
         return (
             f"The drawing keeps {shares} near; trustworthiness {self.trustworthiness:.2f}, "
             f"continuity {self.continuity:.2f} ({scope})."
@@ -276,7 +269,7 @@ def trust_level(quality: Quality) -> str:
     """Call a drawing by how many of the nearest neighbours across the sides it keeps."""
     chance = quality.random_cross_overlap
     beyond = (quality.cross_overlap - chance) / (1 - chance) if chance < 1 else 1.0
-    return next((text for least, text in _LEVELS if beyond >= least), _LEVELS[-1][1])
+    return f"Map quality: {next((word for least, word in _LEVELS if beyond >= least), 'poor')}"
 
 
 #: Drawings from other seeds that `points_moved` is told of.

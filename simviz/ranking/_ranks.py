@@ -148,11 +148,7 @@ def rank_block(
         raise ValueError(
             f"Candidates must lie in 0..{block.shape[1] - 1}, got {listed.min()}..{listed.max()}."
         )
-    factor = (
-        np.ones(block.shape[1], dtype=block.dtype)
-        if scale is None
-        else np.asarray(scale, dtype=block.dtype)
-    )
+    factor = np.asarray(np.ones(block.shape[1]) if scale is None else scale, dtype=block.dtype)
     if factor.shape != block.shape[1:]:
         raise ValueError(
             f"scale has shape {factor.shape} for {block.shape[1]} candidates. Give one each."
