@@ -176,7 +176,7 @@ def test_a_blend_is_listed_mapped_and_shared(show, home, visit):
     assert not any(b.key == "compare-keep" for b in seen.button), "a shared view is read-only"
 
 
-def test_k_is_chosen_on_validation_and_each_form_says_what_it_looks_at(show):
+def test_k_is_chosen_on_validation_and_each_form_says_what_it_looks_at(show, monkeypatch):
     page = show("cl_lsi", "tfidf_cosine", tab="hubs", part="test")
     table = next(e for e in html(page).split("<table") if "without CSLS" in e)
     assert len(re.findall(r"<td>k = \d+", table)) == 6 and table.count(", best<") == 1
@@ -186,6 +186,8 @@ def test_k_is_chosen_on_validation_and_each_form_says_what_it_looks_at(show):
     assert "looks at the other queries" in said(page) and "<img" not in table
     run(control(page, "The nearest are looked for among").set_value("training"))
     assert "its two items and the model alone" in said(page)
+    monkeypatch.setattr(blend, "_values_by_k", lambda *_: {0: 0.2, 2: 0.3, 5: 0.5, 10: 0.4})
+    assert "k = 5, best" in html(show("cl_lsi", tab="hubs"))
 
 
 def test_a_kept_correction_is_a_run_that_is_chosen_and_not_corrected_again(show, home):
