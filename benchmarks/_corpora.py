@@ -112,9 +112,12 @@ def pool(folder: Path) -> tuple[list[str], list[str], Relevance]:
     row = {name: i for i, name in enumerate(name for name in x if name in asked)}
     column = {name: i for i, name in enumerate(y)}
     relevance = Relevance.from_pairs(
-        [row[a] for a, _, _ in judged], [column[b] for _, b, _ in judged],
-        [grade for _, _, grade in judged], shape=(len(row), len(column)), unjudged="negative",
-    )  # fmt: skip
+        [row[a] for a, _, _ in judged],
+        [column[b] for _, b, _ in judged],
+        [grade for _, _, grade in judged],
+        shape=(len(row), len(column)),
+        unjudged="negative",
+    )
     return [x[name] for name in row], list(y.values()), relevance
 
 

@@ -82,9 +82,12 @@ def hold(folder: Path, rate: float) -> None:
             threshold = choose_threshold(scorer, *dev, false_alarm_rate=rate)
             found = operating_point(scorer, *test, threshold=threshold, groups=groups["test"])
             expected = operating_point(
-                scorer, *dev, threshold=threshold, prevalence=found.prevalence,
+                scorer,
+                *dev,
+                threshold=threshold,
+                prevalence=found.prevalence,
                 groups=groups["dev"],
-            )  # fmt: skip
+            )
             size = f"{len(parts['dev'].x):,} and {len(parts['test'].x):,}"
             for words in WORDS:
                 before, after = getattr(expected, words), getattr(found, words)

@@ -83,9 +83,11 @@ def parser_of(name: str) -> ArgumentParser:
     """What a command can be told on its line; without a name, the workbench."""
     summary, options, _ = _COMMANDS.get(name, _WORKBENCH)
     parser = ArgumentParser(
-        f"simviz {name}".strip(), description=summary, epilog=_EPILOGS.get(name),
+        f"simviz {name}".strip(),
+        description=summary,
+        epilog=_EPILOGS.get(name),
         formatter_class=RawDescriptionHelpFormatter,
-    )  # fmt: skip
+    )
     for option, text, how in options:
         parser.add_argument(option, help=text, **how)
     return parser
@@ -163,9 +165,13 @@ def _compare(options: Namespace) -> int:
     from simviz.reports.values import summarize_values, values_page, values_text
 
     runs = read_run_values(
-        options.runs, options.qrels, options.metric, judged_only=options.judged_only,
-        ignore_self=options.ignore_self, fuse=options.fuse,
-    )  # fmt: skip
+        options.runs,
+        options.qrels,
+        options.metric,
+        judged_only=options.judged_only,
+        ignore_self=options.ignore_self,
+        fuse=options.fuse,
+    )
     baseline = options.baseline
     if baseline is not None and baseline not in runs.values:
         baseline = run_name(Path(baseline))
@@ -476,8 +482,11 @@ _COMMANDS: dict[str, _Command] = {
         (
             ("runs", "files, or folders of MTEB", {"nargs": "+", **_PATH}),
             ("--qrels", "judgments: TREC's or a table such as BEIR's", _PATH),
-            ("--metric", "such as NDCG@10 (linear gain, the default), MAP, MRR@10, recall@100, "
-             "Judged@10", {}),
+            (
+                "--metric",
+                "such as NDCG@10 (linear gain, the default), MAP, MRR@10, recall@100, Judged@10",
+                {},
+            ),
             ("--judged-only", "leave out answers that nobody judged", _FLAG),
             ("--ignore-self", "leave out answers that are the query itself", _FLAG),
             ("--fuse", "add their fusion: by ranks, and as a weighted sum", _FLAG),
@@ -491,8 +500,11 @@ _COMMANDS: dict[str, _Command] = {
         "List pairs that are probably wrong.",
         (
             *_FILES,
-            ("--above", "list pairs that are wrong with more probability",
-             {"type": float, "default": 0.5}),
+            (
+                "--above",
+                "list pairs that are wrong with more probability",
+                {"type": float, "default": 0.5},
+            ),
             ("--seed", "of folds and of swapped pairs", {"type": int, "default": 0}),
             _JSON,
         ),
@@ -503,8 +515,11 @@ _COMMANDS: dict[str, _Command] = {
         (
             *_PAIRS,
             ("--method", "such as cca, opca, s2net, bm25", {"default": "opca"}),
-            ("--set", "a parameter of the method",
-             {"action": "append", "default": [], "metavar": "NAME=VALUE"}),
+            (
+                "--set",
+                "a parameter of the method",
+                {"action": "append", "default": [], "metavar": "NAME=VALUE"},
+            ),
             ("--out", "file to write", {**_PATH, "default": Path("model.simviz")}),
         ),
         _train,
@@ -537,8 +552,11 @@ _COMMANDS: dict[str, _Command] = {
         "Write a linear model for other programs.",
         (
             _MODEL,
-            ("--form", "dense: modules of sentence-transformers; page: HTML that answers by "
-             "itself", {"choices": _FORMS, "default": "numpy"}),
+            (
+                "--form",
+                "dense: modules of sentence-transformers; page: HTML that answers by itself",
+                {"choices": _FORMS, "default": "numpy"},
+            ),
             ("--items", "of a page: pairs to search among", _ITEMS),
             *_SIDES,
             ("--out", "file to write; MODEL-FORM.zip, or .html, by default", _PATH),
@@ -547,7 +565,7 @@ _COMMANDS: dict[str, _Command] = {
     ),
     "methods": ("Name the methods: id, title, year, what they learn from.", (), _methods),
     "precompile": ("Compile now what is else compiled behind the app.", (), _precompile),
-}  # fmt: skip
+}
 _LINES = [f"  simviz {name:<10}  {one[0].splitlines()[0]}\n" for name, one in _COMMANDS.items()]
 _EPILOGS = {
     "": f"commands:\n{''.join(_LINES)}\n"

@@ -170,9 +170,13 @@ def compare(
             inner = within(heard, begins, stop)
             held_out = getattr(parts, part)
             measured[part] = measure(
-                pipeline, parts.train, held_out, callback=inner, query_direction=query_direction,
+                pipeline,
+                parts.train,
+                held_out,
+                callback=inner,
+                query_direction=query_direction,
                 metric=parsed_metric,
-            )  # fmt: skip
+            )
         seconds = {"training": fitted - start, "scoring": time.monotonic() - fitted}
         results[name] = RunResult(pipeline, measured, places, parts.notes, seconds)
     hear(1, 1, {})
@@ -561,10 +565,13 @@ class Result:
                 pipeline: Any = run.pipeline
                 vectors = pipeline.transform(test.x), pipeline.transform_y(test.y)
                 curves[name] = dimension_curve(
-                    *vectors, test.relevance, [record["dimension"] for record in known],
+                    *vectors,
+                    test.relevance,
+                    [record["dimension"] for record in known],
                     similarity="dot" if pipeline.model_.similarity_kind == "dot" else "cosine",
-                    metric=metric, directions=tuple(run.measured["test"].evaluation.directions),
-                )  # fmt: skip
+                    metric=metric,
+                    directions=tuple(run.measured["test"].evaluation.directions),
+                )
         return curves
 
     def dimension_figure(self, metric: Metric | str = "MRR", **options: Any) -> go.Figure:

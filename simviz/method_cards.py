@@ -148,8 +148,10 @@ def suits(cls: type[PairModel], have: str) -> bool:
     if have == "negatives":
         return cls.tags.uses == "discriminative"
     kinds: dict[str, set[ItemKind]] = {
-        "texts": {"text"}, "pictures": {"keyword", "image"}, "vectors": {"vector"},
-    }  # fmt: skip
+        "texts": {"text"},
+        "pictures": {"keyword", "image"},
+        "vectors": {"vector"},
+    }
     if len(kinds[have]) > 1 and cls.tags.space == "one":
         return False
     return all(why_impossible(kind, cls.tags.input) is None for kind in kinds[have])

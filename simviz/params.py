@@ -111,9 +111,15 @@ def _spec(name: str, default: Any, constraints: list[Any], description: str) -> 
     span = next((c for c in constraints if isinstance(c, Interval)), None)
     if span is not None:
         return ParamSpec(
-            name, "int" if span.type is Integral else "float", default, description,
-            low=span.left, high=span.right, closed=span.closed, optional=optional,
-        )  # fmt: skip
+            name,
+            "int" if span.type is Integral else "float",
+            default,
+            description,
+            low=span.left,
+            high=span.right,
+            closed=span.closed,
+            optional=optional,
+        )
     return ParamSpec(name, "other", default, description, optional=optional)
 
 

@@ -108,9 +108,12 @@ def result(pairs):
         base = {"chance": evaluate(ChanceScorer(), *sides)}
         measured[part] = PartResult.of(evaluate(pipeline, *sides), base, curve.to_records())
     return RunResult(
-        pipeline=pipeline, measured=measured, parts={"x_test": np.arange(4, 12)}, notes=("a",),
+        pipeline=pipeline,
+        measured=measured,
+        parts={"x_test": np.arange(4, 12)},
+        notes=("a",),
         seconds={"training": 1.0, "scoring": 0.5},
-    )  # fmt: skip
+    )
 
 
 @pytest.fixture(scope="session")

@@ -188,8 +188,11 @@ def test_files_come_through_pipes(tmp_path):
     simviz = f"{sys.executable} -m simviz compare"
     done = subprocess.run(
         ["bash", "-c", f"cat q.txt | {simviz} <(zcat a.gz) b.trec --qrels /dev/stdin --json"],
-        cwd=tmp_path, capture_output=True, text=True, check=False,
-    )  # fmt: skip
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert (done.returncode, done.stderr) == (4, "")
     found = json.loads(done.stdout)
     assert [one["run"] for one in found["runs"]] == ["r", "b"]
@@ -474,9 +477,12 @@ def test_an_end_by_a_signal_leaves_what_was_there(model):
     before, content = {*model.parent.iterdir()}, model.read_bytes()
     words = "train pairs.csv --method lsa --set n_components=3 --out m.simviz"
     done = subprocess.run(
-        [sys.executable, "-c", ENDED, *words.split()], cwd=model.parent, capture_output=True,
-        text=True, check=False,
-    )  # fmt: skip
+        [sys.executable, "-c", ENDED, *words.split()],
+        cwd=model.parent,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert done.returncode == 143 and done.stderr.endswith("\nStopped.\n"), done.stderr
     assert {*model.parent.iterdir()} == before and model.read_bytes() == content
 

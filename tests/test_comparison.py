@@ -385,11 +385,14 @@ def _measured(method, ranks, created):
     scores[at, at] = 0.5
     found = simviz.evaluate(VectorScorer("dot"), scores[:, :n], np.eye(n), metrics=["MRR"])
     return SimpleNamespace(
-        id=method, info=RunInfo(method, "toys", method, created=created), measured=(), spec={},
+        id=method,
+        info=RunInfo(method, "toys", method, created=created),
+        measured=(),
+        spec={},
         about={"split": ""},
         value=lambda metric, direction, part="validation": found.value(metric, direction),
         part=lambda name: SimpleNamespace(evaluation=found),
-    )  # fmt: skip
+    )
 
 
 def test_what_learns_nothing_is_first_unless_another_is_ahead_by_more_than_its_error():

@@ -62,9 +62,12 @@ def test_judgments_survive_whatever_their_order(made):
         assert row.data[0] == value
     turned = list(entries.items())[::-1]
     again = Relevance.from_pairs(
-        [i for (i, _), _ in turned], [j for (_, j), _ in turned], [v for _, v in turned],
-        shape=relevance.shape, kind=relevance.kind,
-    )  # fmt: skip
+        [i for (i, _), _ in turned],
+        [j for (_, j), _ in turned],
+        [v for _, v in turned],
+        shape=relevance.shape,
+        kind=relevance.kind,
+    )
     assert again.digest == relevance.digest
 
 

@@ -51,11 +51,15 @@ def paper_figure(source: Figure, *, theme: ThemeName | Theme = "light") -> go.Fi
             colour = chart.look.palette[place % len(chart.look.palette)]
             symbol, dash = ("circle-open", "dash") if place else ("circle", "solid")
             chart.figure.add_scatter(
-                x=s.x, y=s.y, mode="markers" if counts else "lines", name=safe_text(s.label, 40),
-                marker={"color": colour, "size": 7, "symbol": symbol}, line={"dash": dash},
+                x=s.x,
+                y=s.y,
+                mode="markers" if counts else "lines",
+                name=safe_text(s.label, 40),
+                marker={"color": colour, "size": 7, "symbol": symbol},
+                line={"dash": dash},
                 hovertemplate="%{x:,}: %{y:,}<extra>%{fullData.name}</extra>",
                 showlegend=len(source.series) > 1,
-            )  # fmt: skip
+            )
         kind = "log" if counts else "linear"
         axes = [{"title": clean_text(n, 40), "type": kind} for n in (source.x_name, source.y_name)]
         return chart.finish(f"{clean_text(source.title, 80)}.", x=axes[0], y=axes[1], legend="")
@@ -80,13 +84,17 @@ def _scatter(series: Sequence[Series], title: str, theme: ThemeName | Theme) -> 
             )  # fmt: skip
         opacity = 0.0 if s.pictures else 1.0
         figure.add_scatter(
-            x=s.x, y=s.y, name=safe_text(s.label, 40), showlegend=not s.pictures,
+            x=s.x,
+            y=s.y,
+            name=safe_text(s.label, 40),
+            showlegend=not s.pictures,
             mode="markers+text" if shown and not s.pictures else "markers",
-            text=shown or None, textposition="top center",
+            text=shown or None,
+            textposition="top center",
             textfont={"color": colour, "size": 12},
             marker={"color": colour, "symbol": symbol, "size": 7, "opacity": opacity},
             hovertemplate="%{text}<extra>%{fullData.name}</extra>" if shown else None,
-        )  # fmt: skip
+        )
     names = ", ".join(clean_text(s.label, 40) for s in series)
     hidden = {"visible": False, "showgrid": False}
     alt = f"{clean_text(title, 80)}: {names or 'nothing'}."

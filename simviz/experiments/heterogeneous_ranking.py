@@ -193,9 +193,11 @@ class HeterogeneousRanking(Experiment[PairSet]):
         trials = list(tested.values())
         values = {name: [trial[name].value for trial in trials] for name in trials[0]}
         protocol = self.texts["protocol"].format(
-            n_trials=N_TRIALS, share=1 - TEST_SHARE, n_folds=_FOLDS[size],
+            n_trials=N_TRIALS,
+            share=1 - TEST_SHARE,
+            n_folds=_FOLDS[size],
             others=self.texts[data.relevance.unjudged],
-        )  # fmt: skip
+        )
         return RunResult(
             f"{len(data.x):,} {data.x_name}, {len(data.y):,} {data.y_name}",
             tables=[self._table(trials, values)],

@@ -280,9 +280,12 @@ class _Encoder:
     def encode(self, items: list[Any], batch_size: int) -> NDArray[np.float32]:
         with self._lock:
             vectors = self._model.encode(
-                items, batch_size=batch_size, show_progress_bar=False, convert_to_numpy=True,
+                items,
+                batch_size=batch_size,
+                show_progress_bar=False,
+                convert_to_numpy=True,
                 normalize_embeddings=True,
-            )  # fmt: skip
+            )
         return np.asarray(vectors, dtype=np.float32)
 
 
@@ -312,9 +315,12 @@ def _load(name: str) -> Any:
     where = str(Path(spec.origin).parent / folder) if spec and spec.origin else name
     try:
         return SentenceTransformer(
-            where, device="cpu", trust_remote_code=False, local_files_only=Path(where).is_dir(),
+            where,
+            device="cpu",
+            trust_remote_code=False,
+            local_files_only=Path(where).is_dir(),
             model_kwargs={"use_safetensors": True},
-        )  # fmt: skip
+        )
     except (OSError, ValueError, RuntimeError) as error:
         raise ValueError(
             f"There is no pretrained model {name!r} that can be read ({error}). Give the name of "
