@@ -43,7 +43,8 @@ def show_cards() -> None:
 
 def _show_choices() -> None:
     if forms.button(
-        *("Upload your file", "home-upload"),
+        "Upload your file",
+        "home-upload",
         icon="upload_file",
         type="primary",
         width="stretch",
@@ -56,7 +57,10 @@ def _show_choices() -> None:
         _show_card(info)
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         forms.quiet_button(
-            *("Show me around", "explore", "home-tour", frame.begin_tour),
+            "Show me around",
+            "explore",
+            "home-tour",
+            frame.begin_tour,
             help="A tour of the pages, in three minutes",
         )
         with st.popover("Sources", icon=":material/info:", type="tertiary"):

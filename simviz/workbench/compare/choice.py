@@ -67,9 +67,22 @@ _LONGEST = 22  # characters of a control
 _GROUP = "compare-group"
 #: Metrics that stored ranks, or a stored ROC curve, answer for any k.
 _ANSWERED: tuple[Metric, ...] = (
-    *(TopOne(), Success(), MRR(), MAP(), Precision(), Recall(), RPrecision()),
-    *(NDCG(10), NDCG(10, "linear"), NDCG(10, discount="jk"), NDCG(10, "linear", "jk")),
-    *(RankLoss("query"), AUC("query"), AUC(), RankLoss(), PartialAUC()),
+    TopOne(),
+    Success(),
+    MRR(),
+    MAP(),
+    Precision(),
+    Recall(),
+    RPrecision(),
+    NDCG(10),
+    NDCG(10, "linear"),
+    NDCG(10, discount="jk"),
+    NDCG(10, "linear", "jk"),
+    RankLoss("query"),
+    AUC("query"),
+    AUC(),
+    RankLoss(),
+    PartialAUC(),
 )
 
 

@@ -204,7 +204,13 @@ def _show_queue(info: DatasetInfo, pairs: PairSet, audited: Audited, decided: De
         if decided:
             x, y = list(decided)[-1]
             forms.quiet_button(
-                *("Undo", "undo", "data-audit-undo", _undo, info.id, x, y),
+                "Undo",
+                "undo",
+                "data-audit-undo",
+                _undo,
+                info.id,
+                x,
+                y,
                 shortcut="U",
                 help="Takes the last decision back.",
             )
@@ -323,8 +329,14 @@ def _show_cleaned(info: DatasetInfo, pairs: PairSet, audited: Audited, decided: 
         remedy = Remedy(label, Corrections(corrections).transform, pairs.shape)
         split = preferences.current_split(info.id)
         forms.button(
-            *("Keep the cleaned pairs as a data set", "data-audit-keep", health.mend),
-            *(info, pairs, split, "decisions of an audit", remedy),
+            "Keep the cleaned pairs as a data set",
+            "data-audit-keep",
+            health.mend,
+            info,
+            pairs,
+            split,
+            "decisions of an audit",
+            remedy,
             help=f"{label}. This data set is kept.",
         )
 
@@ -387,8 +399,12 @@ def _show_training(info: DatasetInfo, pairs: PairSet, decided: Decisions) -> Non
         status = None if is_there else progress.last_attempt(cleaned)
         if n_learned and not is_there and not (status and status.is_active):
             forms.button(
-                *("Train again on the cleaned pairs", "data-audit-train"),
-                *(_train_again, info.id, run_id, corrections),
+                "Train again on the cleaned pairs",
+                "data-audit-train",
+                _train_again,
+                info.id,
+                run_id,
+                corrections,
                 icon="model_training",
             )
     text = f"{n_learned:,} of {counted(len(corrections), 'change')}"

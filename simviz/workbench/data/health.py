@@ -81,8 +81,14 @@ def _show_finding(info: DatasetInfo, pairs: PairSet, spec: SplitSpec, finding: F
     if remedy is not None and not query_params.get("share"):
         with right:
             forms.button(
-                *(remedy.label, f"data-remedy-{finding.kind}", mend),
-                *(info, pairs, spec, finding.title, remedy),
+                remedy.label,
+                f"data-remedy-{finding.kind}",
+                mend,
+                info,
+                pairs,
+                spec,
+                finding.title,
+                remedy,
                 help="Makes a new version of the data; this one is kept.",
             )
 
@@ -160,7 +166,11 @@ def offer_undo(info: DatasetInfo) -> None:
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
         display.quiet(note)
         forms.quiet_button(
-            *("Undo", "undo", "data-health-undo", state.choose_dataset, before_id),
+            "Undo",
+            "undo",
+            "data-health-undo",
+            state.choose_dataset,
+            before_id,
             help="Back to the version before; this one is kept.",
         )
 

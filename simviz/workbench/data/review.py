@@ -165,7 +165,9 @@ def _correct_parts(file: Upload) -> None:
         for place, role in zip(st.columns(len(parts)) if parts else (), parts, strict=True):
             names, key = sorted(offered[role]), f"data-part-{file.digest}-{role}"
             place.selectbox(
-                *(_PARTS[role], names, names.index(offered[role][0])),
+                _PARTS[role],
+                names,
+                names.index(offered[role][0]),
                 format_func=lambda name: name or "none",
                 key=key,
                 on_change=_correct_part,
@@ -428,7 +430,9 @@ def _choose_meaning(file: Upload) -> None:
     """Ask what an unlisted pair is, and from which score on a pair is relevant."""
     relevance, key = file.understood().pairs.relevance, f"{file.digest}-{file.roles.label}"
     meaning = forms.segmented(
-        *("A pair that is not listed is", _MEANINGS, f"data-unjudged-{key}"),
+        "A pair that is not listed is",
+        _MEANINGS,
+        f"data-unjudged-{key}",
         is_labelled=True,
         default=relevance.unjudged,
         help="Not relevant: whatever is not listed counts as wrong, as in retrieval. "

@@ -92,20 +92,24 @@ STEPS = {
     "Home": Step(
         "Each method learns from the same pairs and is then asked about pairs it never saw: the "
         "sentence below says what the best one finds.",
-        *("pages/compare.py", "Is it really the best?"),
+        "pages/compare.py",
+        "Is it really the best?",
     ),
     "Compare": Step(
         "Methods that share a letter cannot be told apart; “Where they differ” shows single "
         "queries.",
-        *("pages/map.py", "See it on the map"),
+        "pages/map.py",
+        "See it on the map",
     ),
     "Map": Step(
         "Press a word on the map: lines lead to the nearest items of the other side.",
-        *("pages/search.py", "Ask it something"),
+        "pages/search.py",
+        "Ask it something",
     ),
     "Search": Step(
         "Type words of your own: all methods answer side by side; below them you read why.",
-        *("pages/data.py", "Now your own file"),
+        "pages/data.py",
+        "Now your own file",
     ),
     "Data": Step(
         "A table with two columns that belong together is enough: drop it below, and train on it."

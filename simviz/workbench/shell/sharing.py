@@ -150,7 +150,8 @@ def _publish(kind: str, runs: Sequence[Run]) -> None:
 def _put_share(kind: str, runs: Sequence[Run]) -> None:
     with display.problems(show=display.later(f"{kind}-publish-problem")):
         st.session_state[f"{kind}-published"] = state.store().shares.publish(
-            *(state.workspace(), kind),
+            state.workspace(),
+            kind,
             run_ids=[run.id for run in runs],
             dataset_ids=[runs[0].info.dataset_id],
             view=query_params.view_params(),

@@ -169,7 +169,12 @@ def _show_buttons(
             ("Does not belong", "link_off", (x, y, False)),
         ):
             forms.button(
-                *(text, f"what-if-{icon}", _mark, run, (*marks, mark), hold),
+                text,
+                f"what-if-{icon}",
+                _mark,
+                run,
+                (*marks, mark),
+                hold,
                 icon=icon,
                 disabled=mark in _marks(run),
                 help="What if? The method follows at once, in this tab alone, and nothing is "
@@ -210,7 +215,11 @@ def _show_ways_out(run: MarkedRun) -> None:
         forms.quiet_button("Undo", "undo", "what-if-undo", _set, run, marks[:-1])
         forms.quiet_button("Discard", "close", "what-if-discard", _set, run, ())
         forms.quiet_button(
-            *("Keep as a run", "bookmark_add", "what-if-keep", _keep, run),
+            "Keep as a run",
+            "bookmark_add",
+            "what-if-keep",
+            _keep,
+            run,
             help="Trains the method with these marks from the start and measures it like any "
             "run. Of a demo, a private copy is made.",
         )

@@ -166,7 +166,11 @@ def _show_terms(key: str, pairs: PairSet) -> None:
         how = forms.session_options(list(options), f"{key}-{name}")
         place.selectbox(name, **how, help=_TERMS_HELP[name], disabled=off)
     places[-1].number_input(
-        *("Maximum terms", 1, None, None, 1_000),
+        "Maximum terms",
+        1,
+        None,
+        None,
+        1_000,
         key=f"{key}-most",
         placeholder="all",
         help="Keeps the most frequent terms.",

@@ -144,7 +144,9 @@ def _selection(job_id: str, workspace: str) -> Selection:
 def _show_selection(status: JobStatus, spec: SearchSpec, selection: Selection) -> None:
     key = f"train-found-{status.id}"
     rule = forms.segmented(
-        *("Choose", RULES, f"{key}-rule"),
+        "Choose",
+        RULES,
+        f"{key}-rule",
         default="best",
         help="The simplest of those within one standard error of the best (fewer dimensions, "
         "more regularisation) is often as good on new pairs, smaller and quicker.",

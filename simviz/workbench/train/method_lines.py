@@ -97,7 +97,11 @@ class Setting:
             column = None if isinstance(features, str) else features.get("x_column")
             features = {"x_column": column} if column else "usual"
         return JobSpec(
-            *(self.dataset_id, self.pairs.digest, method, dict(params), self.split),
+            self.dataset_id,
+            self.pairs.digest,
+            method,
+            dict(params),
+            self.split,
             workspace=state.workspace(),
             features=features,
             augment=steps,
@@ -284,7 +288,10 @@ def _show_sweep(
     n_splits = 1
     if setting.split.by not in ("column", "time"):
         n_splits = st.number_input(
-            *("Random splits", 1, _MAX_SPLITS, 1),
+            "Random splits",
+            1,
+            _MAX_SPLITS,
+            1,
             key=f"{form['key']}-splits",
             persist_state="session",
             help="Trains each on several random splits, with consecutive seeds.",

@@ -168,8 +168,12 @@ def _show_all_or_first(
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.markdown("##### Recommended", width="content")
         forms.quiet_button(
-            *(f"Select all {len(able)}{cost}", "select_all", "train-all"),
-            *(_tick, keys, all_of_them),
+            f"Select all {len(able)}{cost}",
+            "select_all",
+            "train-all",
+            _tick,
+            keys,
+            all_of_them,
             disabled=ticked == all_of_them,
         )
         if ticked != set(first):
@@ -201,7 +205,9 @@ def _choose_features(dataset_id: str, pairs: PairSet) -> Features:
         return "usual"
     titles = OF_PICTURES if pictures else FEATURES
     features: Features = forms.segments(
-        *("Input of the methods", titles, f"train-{dataset_id}-features"),
+        "Input of the methods",
+        titles,
+        f"train-{dataset_id}-features",
         help="Edges, light and colour of pictures, or the vectors that a pretrained encoder gives "
         "to pictures and texts. On vectors, every method learns an adapter from your pairs."
         if pictures
@@ -260,7 +266,8 @@ def _show_start(choices: Iterable[MethodChoice], setting: Setting) -> None:
         what = "method" if len(tasks) <= len(ticked) else "run"
         trained = [task.spec.digest for task in tasks if task.mark == "trained"]
         pressed = new and forms.button(
-            *(f"Train {counted(len(new), what)}", "train-start"),
+            f"Train {counted(len(new), what)}",
+            "train-start",
             icon="model_training",
             type="primary",
             disabled=setting.problem != "",

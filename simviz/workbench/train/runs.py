@@ -266,7 +266,11 @@ def _show_deleted(dataset_id: str) -> None:
         st.html(f'<p class="sv-quiet">Deleted: {escape(shown)}.</p>', width="content")
         label = "Undo" if len(deleted) == 1 else f"Undo all {len(deleted)}"
         forms.quiet_button(
-            *(label, "undo", "train-undo", _restore, [run.id for run in deleted]),
+            label,
+            "undo",
+            "train-undo",
+            _restore,
+            [run.id for run in deleted],
             help="For an hour after they were deleted.",
         )
 
