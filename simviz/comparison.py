@@ -245,8 +245,15 @@ def blend(result: Result, *, callback: Callback | None = None) -> Blended:
         if name != _BEST_BLEND
     }
     values = chosen.value, chosen.single_value
-    best = chosen.pipeline, chosen.shares, chosen.single, values
-    return Blended(*best, evaluations, against, result.metric)
+    return Blended(
+        chosen.pipeline,
+        chosen.shares,
+        chosen.single,
+        values,
+        evaluations,
+        against,
+        result.metric,
+    )
 
 
 def _divided(pairs: PairSet, split: By | Split | None, seed: int) -> tuple[SplitSpec, Split]:

@@ -207,9 +207,11 @@ def _objective(split: list[list[Piece]]) -> tuple[int, int] | None:
         for j, part in enumerate(parts)
         if part.kind == "formula"
     ]
-    telling = [one for one in formulas if _OPTIMISED.search(one[2])][:1]
-    best = max(telling or formulas, key=lambda one: len(one[2]), default=None)
-    return best and best[:2]
+    telling = [one for one in formulas if _OPTIMISED.search(one[2])]
+    if telling:
+        return telling[0][:2]
+    longest = max(formulas, key=lambda one: len(one[2]), default=None)
+    return longest and longest[:2]
 
 
 def _fails(cls: type[PairModel]) -> tuple[str, ...]:

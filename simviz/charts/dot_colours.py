@@ -81,7 +81,10 @@ def group_items(
     values = _values(color_by, *sizes)
     own = (look.accent, look.second) if values is None else (look.muted, look.muted)
     named_sides = [safe_line(name, 40) for name in names]
-    sides = tuple(map(_entry, ("s0", "s1"), named_sides, sizes, own, ("circle", "diamond")))
+    sides = (
+        _entry("s0", named_sides[0], sizes[0], own[0], "circle"),
+        _entry("s1", named_sides[1], sizes[1], own[1], "diamond"),
+    )
     if values is None:
         return Grouping(own, None, sides)
     if values.dtype.kind == "f":

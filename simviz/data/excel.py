@@ -121,11 +121,11 @@ def _text(element: ElementTree.Element) -> str:
 
 def _date_styles(part: Open) -> set[int]:
     """Numbers of the styles that show a number as a date."""
-    sheet, formats = ElementTree.parse(part("xl/styles.xml")), set(_DATES)
-    for one in sheet.iterfind("{*}numFmts/*"):
+    styles_xml, formats = ElementTree.parse(part("xl/styles.xml")), set(_DATES)
+    for one in styles_xml.iterfind("{*}numFmts/*"):
         if re.search("[ymdh]", _QUOTED.sub("", one.get("formatCode", "")).lower()):
             formats.add(int(one.get("numFmtId", "0")))
-    styles = [int(one.get("numFmtId", "0")) for one in sheet.iterfind("{*}cellXfs/*")]
+    styles = [int(one.get("numFmtId", "0")) for one in styles_xml.iterfind("{*}cellXfs/*")]
     return {i for i, style in enumerate(styles) if style in formats}
 
 

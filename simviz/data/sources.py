@@ -61,7 +61,7 @@ def load_bytes(source: Source, name: str | None = None) -> tuple[str, bytes]:
         try:
             with path.open("rb") as file:
                 # A pipe says at its end how much there was.
-                source = file.read(-1 if path.is_file() else get_limits().file_bytes + 1)
+                source = file.read(get_limits().file_bytes + 1)
         except OSError as error:
             raise DatasetError(
                 f"{name} cannot be read ({error.strerror}). Check its permissions."

@@ -309,9 +309,10 @@ def read_table(
         content = arrow.read_arrow(name, data)
     elif what == "a zip archive" and excel.is_workbook(data, suffix):
         title, n_sheets, records = excel.read_sheet(name, data, sheet)
-        content = columns_of_records(name, records, header, "")
-        if n_sheets > 1:
-            notes.append(Note(f"{name}: sheet {shown(title)} was read, of {n_sheets}."))
+        columns, rows, more = columns_of_records(name, records, header, "")
+        if n_sheets > 1:  # with the content, so that an error says which sheet was read
+            more = [Note(f"{name}: sheet {shown(title)} was read, of {n_sheets}."), *more]
+        content = columns, rows, more
     elif what is not None or suffix in (".parquet", ".pq"):
         raise DatasetError(
             f"{name} is {what or 'not a Parquet file'}, not a table. "

@@ -171,9 +171,10 @@ def score_counts(
     row_group, column_group = (groups, nobody[1]) if direction == "x2y" else (nobody[0], groups)
     n_groups, n_bins = int(groups.max()) + 1, len(bounds) + 1
     every = np.zeros((n_groups, n_bins), dtype=np.int64)
+    places = buckets(bounds, _BUCKETS)
     for start, block in blocks:
         rows = row_group[start : start + len(block)]
-        count_bins(block, bounds, *buckets(bounds, _BUCKETS), rows, column_group, every)
+        count_bins(block, bounds, *places, rows, column_group, every)
     group = row_group[queries.query] + column_group[queries.candidate]
     cell = group * n_bins + np.searchsorted(bounds, score, side="right")
     of_class = [
@@ -479,7 +480,9 @@ def curve_bands(
     auc, average = ((float(low), float(high)) for low, high in np.clip(bounds, 0, 1).T.tolist())
     rates = Band(_RATES, *_percentiles(tpr, shares))
     recalls = Band(_RECALLS, *_percentiles(precision, shares))
-    return CurveBands(rates, recalls, auc, average, n)
+    return CurveBands(
+        tpr=rates, precision=recalls, auc=auc, average_precision=average, n_queries=n
+    )
 
 
 def _read_off(fp: Reals, tp: Reals) -> tuple[Reals, Reals, Reals]:

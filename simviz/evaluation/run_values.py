@@ -362,8 +362,15 @@ def _judged(
         )
     title = f"Judged@{depth}" if metric is None else metric.name
     better = metric is None or metric.higher_is_better
-    of_runs = tuple(notes), shares, upper_bounds
-    return RunValues(values, judged.queries, title, better, "query", *of_runs)
+    return RunValues(
+        values,
+        judged.queries,
+        title,
+        better,
+        notes=tuple(notes),
+        judged=shares,
+        upper_bounds=upper_bounds,
+    )
 
 
 def _judged_at(name: str) -> int | None:

@@ -207,10 +207,21 @@ def evaluate(
             rankings["y2x"] = y_queries.ranking(*y_counts)
     unknown_share = getattr(scorer, "unknown_share", None)
     unknown = (None, None) if unknown_share is None else unknown_share(x, y)
-    shares = (*_empty_share(scorer, x, y), *unknown)
+    x_empty, y_empty = _empty_share(scorer, x, y)
     judged = rel.matrix.data if rel.kind == "score" else None
     predicted = score if rel.kind == "score" or pool == "judged" else None
-    return Evaluation(rankings, pool, parsed, roc, judged, predicted, *shares)
+    return Evaluation(
+        rankings,
+        pool,
+        parsed,
+        roc,
+        judged,
+        predicted,
+        x_empty=x_empty,
+        y_empty=y_empty,
+        x_unknown=unknown[0],
+        y_unknown=unknown[1],
+    )
 
 
 def _count_prepared(

@@ -343,7 +343,7 @@ def _above_zero(rows: Ints, columns: Ints, values: Reals, shape: tuple[int, int]
     """Scores in the same order, all above 0."""
     lowest, highest = float(values.min()), float(values.max())
     # Where all are alike, each is 1.
-    least = (highest - lowest) / 1_000 or 1.0
+    least = (highest - lowest) / 1_000 if highest > lowest else 1.0
     raised = values - lowest + least
     return Relevance.from_pairs(rows, columns, raised, shape=shape, kind="score").matrix
 

@@ -67,6 +67,7 @@ class Progress:
         # Shared by all parts: what is reported never goes back.
         self._furthest = [low]
         self._spent = [0.0]
+        self._is_stopped = [False]
 
     def __call__(self, message: str, fraction: float = 0.0) -> None:
         """Report what is done now, and how much of this part is behind; JobCancelled ends it."""
@@ -79,6 +80,7 @@ class Progress:
         low, high = self._low + low * width, self._low + high * width
         part = Progress(self._heard, low, high, self._folder)
         part._furthest, part._spent = self._furthest, self._spent
+        part._is_stopped = self._is_stopped
         return part
 
     @property
@@ -131,7 +133,7 @@ class Progress:
         begin, before = time.monotonic(), self.spent
         with self.fitting():
             model.fit(*data)
-        if file and time.monotonic() - begin >= WORTH_KEEPING:
+        if file and not self._is_stopped[0] and time.monotonic() - begin >= WORTH_KEEPING:
             file.parent.mkdir(parents=True, exist_ok=True)
             learned = {n: v for n, v in vars(model).items() if n[0] != "_" and n[-1] == "_"}
             save_state({**learned, _SECONDS: self.spent - before}, file)
@@ -154,4 +156,5 @@ class Progress:
             return False
         within = self._low + min(max(fraction, 0.0), 1.0) * (self._high - self._low)
         self._furthest[0] = max(self._furthest[0], within)
-        return bool(self._heard(message, self._furthest[0]))
+        self._is_stopped[0] |= bool(self._heard(message, self._furthest[0]))
+        return self._is_stopped[0]

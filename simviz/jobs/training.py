@@ -64,8 +64,14 @@ def train(
     done = 0.0
     for part, share in measurable(parts, pipeline if spec.may_lack_scores else None).items():
         callback = progress.during("scoring", done, done + share)
-        judged = parts.train, getattr(parts, part), spec.dimensions
-        measured[part] = measure(pipeline, *judged, callback, query_direction=query_direction)
+        measured[part] = measure(
+            pipeline,
+            parts.train,
+            getattr(parts, part),
+            spec.dimensions,
+            callback,
+            query_direction=query_direction,
+        )
         done += share
         progress.report("scoring", done, _figures(part, measured[part].evaluation))
 

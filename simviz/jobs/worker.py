@@ -49,12 +49,12 @@ def run_job(
     channel.put((job_id, "started", {"time": time.time()}))
     limit_threads(n_threads)
     began = time.monotonic(), time.thread_time()
-    about = job_id, channel, stop, Cost(0.0, 0)
+    unknown = Cost(0.0, 0)
     if compilation.progress() is not None:
-        reporter(*about, began)("compiling", 0.0, {})
+        reporter(job_id, channel, stop, unknown, began)("compiling", 0.0, {})
         compilation.wait(spec.method, stop.is_set)
         began = time.monotonic(), time.thread_time()
-    reporter(*about, began)("reading", 0.0, {})
+    reporter(job_id, channel, stop, unknown, began)("reading", 0.0, {})
     if isinstance(source, Store):
         source = source.datasets.get(spec.dataset_id), spec.models(source)
     pairs, models = source

@@ -56,7 +56,7 @@ def draw_constraints(
     n_missing = n - len(similar)
     if not len(negatives):
         dissimilar = _others(positives, relevance.shape, n_missing, rng)
-    else:
+    else:  # those that were judged come first
         dissimilar = rng.permutation(negatives)[:n_missing]
         if not judged:
             # Where an item belongs that has no relevant ones is unknown.

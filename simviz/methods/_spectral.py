@@ -298,12 +298,15 @@ class Whitening(Protocol):
 
     def backward(self, C: Array) -> Array:
         """(Ẑ W)ᵀ C of shape (r, b) for C of shape (n, b)."""
+        raise NotImplementedError
 
     def directions(self, B: Array) -> Array:
         """W B of shape (d, b) for B of shape (r, b)."""
+        raise NotImplementedError
 
     def coordinates(self, v: Array) -> Array:
         """Wᵀ v of shape (r,) for v of shape (d,)."""
+        raise NotImplementedError
 
 
 class Directions:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from importlib.metadata import version
 from typing import Any, NamedTuple
 
@@ -62,6 +62,9 @@ class Watch:
                     break
         except Stopped:
             return True
+        finally:
+            if isinstance(steps, Generator):  # what it holds is let go now, on workers too
+                steps.close()
         return False
 
     def tick(self) -> None:

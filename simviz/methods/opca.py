@@ -164,8 +164,9 @@ class OPCA(RegularizationPathMixin, LinearPairModel):
 
         def signal(B: Array) -> Array:
             F = whitening.forward(B)
-            across = sides.across(F)
-            return whitening.backward((F + across) / 2 if self.signal == "mean" else across)
+            if self.signal == "mean":
+                return whitening.backward((F + sides.across(F)) / 2)
+            return whitening.backward(sides.across(F))
 
         settings = {"random_state": self.random_state, "notify": self._notify}
         size = whitening.rank, self.n_components, sides.dtype

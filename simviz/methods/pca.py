@@ -88,5 +88,8 @@ class PCA(LinearPairModel):
         k = capped_components(self, s, Z.shape)
         A = np.ascontiguousarray(Vt[:k].T, dtype=X.dtype)
         self.x_offset_ = self.y_offset_ = None
-        means = group_means(Z, np.ones(n), everything) * 2 if self.center_at_transform else ()
-        keep_directions(self, A, A, s[:k] / np.sqrt(max(n - 1, 1)), X.dtype, tuple(means))
+        means: tuple[Any, ...] = ()
+        if self.center_at_transform:
+            (mean,) = group_means(Z, np.ones(n), everything)
+            means = mean, mean
+        keep_directions(self, A, A, s[:k] / np.sqrt(max(n - 1, 1)), X.dtype, means)

@@ -295,8 +295,9 @@ def stacked(above: Any, below: Any) -> Any:
 
 def _top(scores: NDArray[Any], k: int) -> NDArray[np.intp]:
     """Positions of the k highest, of equal ones the first."""
-    near = np.arange(len(scores))
     if k < len(scores):
         least = np.partition(scores, len(scores) - k)[len(scores) - k]
         near = np.flatnonzero(scores >= least)
+    else:
+        near = np.arange(len(scores))
     return near[np.argsort(-scores[near], kind="stable")[:k]]

@@ -369,19 +369,20 @@ def rank_matched(x: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray]:
     drawn = [rng.permutation(len(side))[:n] for side, n in zip((x, y), n_marks, strict=True)]
     marks = [x[np.sort(drawn[0])], y[np.sort(drawn[1])]]
 
-    def to_marks(x: FloatArray, y: FloatArray) -> list[FloatArray]:
-        of_x, of_y = _to_marks(x, *marks), _to_marks(y, *marks[::-1])
-        return [np.concatenate(of_x, axis=1), np.concatenate(of_y[::-1], axis=1)]
+    def of_x(side: FloatArray) -> FloatArray:
+        return np.concatenate(_to_marks(side, *marks), axis=1)
 
-    squared = np.concatenate(to_marks(*marks))
+    def of_y(side: FloatArray) -> FloatArray:
+        return np.concatenate(_to_marks(side, *marks[::-1])[::-1], axis=1)
+
+    squared = np.concatenate([of_x(marks[0]), of_y(marks[1])])
     # Both sides say the same of a pair up to the ties of their ranks.
     squared = (squared + squared.T) / 2
     middle = squared.mean(axis=0)
     axes = _leading(-0.5 * (squared - middle - middle[:, None] + middle.mean()))
     if not axes.shape[1]:
         return layout.centred(x), layout.centred(y)
-    x, y = to_marks(x, y)
-    return 0.5 * (middle - x) @ axes, 0.5 * (middle - y) @ axes
+    return 0.5 * (middle - of_x(x)) @ axes, 0.5 * (middle - of_y(y)) @ axes
 
 
 def _to_marks(

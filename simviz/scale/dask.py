@@ -157,8 +157,9 @@ class Link:
         """Send data to a worker; where it was just killed, there may be another one."""
         send = partial(scatter, self.client, [data], timeout=WORKER_SECONDS)
         # Without any worker it waits as long as one takes to be started, but once.
-        how = _SENDS, _AGAIN_SECONDS, (TimeoutError,)
-        return with_retries(self.client, self.address, send, *how)[0]
+        no_worker = (TimeoutError,)
+        retried = with_retries(self.client, self.address, send, _SENDS, _AGAIN_SECONDS, no_worker)
+        return retried[0]
 
     def forget(self, name: Any) -> None:
         """Send these data anew when they are needed next."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from contextlib import suppress
 from functools import partial
 from html import escape
 from pathlib import Path
@@ -216,10 +215,12 @@ def _targets(experiment: Experiment[Any]) -> list[Target]:
     targets = [Target(demo_id, "Run on the demo", "demo")]
     own = state.current_dataset_id()
     if own and own != demo_id and not query_params.get("share"):
-        with suppress(SimvizError):
+        try:
             pairs = state.dataset(own)
-            if not experiment.refusal(pairs):
-                targets.append(Target(own, f"Run on {escape_markdown(pairs.name)}", "own"))
+        except SimvizError:
+            return targets
+        if not experiment.refusal(pairs):
+            targets.append(Target(own, f"Run on {escape_markdown(pairs.name)}", "own"))
     return targets
 
 

@@ -108,6 +108,7 @@ def test_runs_on_data_that_changed_say_so(saved, visit, home, monkeypatch):
 
 def test_models_leave_whole_and_for_other_programs(saved, visit, home):
     app = visit(data=home.data["plain"])
+    assert "BM25" in app.selectbox(key="take-model").options
 
     def open_forms(name):
         app.selectbox(key="take-model").select(home.runs[name]).run()

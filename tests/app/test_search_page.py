@@ -89,6 +89,12 @@ def test_words_of_ones_own_are_asked_and_never_in_the_link(trained, sentences):
     assert "No answer: no word" in html(trained)
 
 
+def test_words_that_look_like_the_place_of_an_item_do_not_get_its_answers(trained):
+    first = trained.selectbox(key="search-item-x").value
+    run(trained.text_input(key="search-own-x").set_value(f"x{first}"))
+    assert "No answer: no word" in html(trained)
+
+
 def test_a_known_text_is_the_item_it_is(trained, sentences):
     run(trained.text_input(key="search-own-x").set_value(sentences.x.content[5]))
     assert "none is marked as right" not in html(trained)

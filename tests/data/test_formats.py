@@ -69,6 +69,10 @@ def test_a_workbook_is_read_with_its_dates_gaps_and_kinds():
     }
     assert list(table.rows) == [3, 4] and table.unit == "row"
     assert "sheet 'Pairs' was read, of 2" in table.notes[0]
+    one = '<row r="{0}"><c r="A{0}" t="str"><v>a</v></c></row>'
+    alone = workbook(one.format(1) + one.format(2), sheets=("Info", "Pairs"))
+    with pytest.raises(DatasetError, match=r"one column only .* sheet 'Info' was read, of 2"):
+        read_table(alone, "book.xlsx")
     with pytest.raises(DatasetError, match=r"no sheet 'Pears'. Did you mean 'Pairs'"):
         read_table(workbook(HEADER), "book.xlsx", sheet="Pears")
 

@@ -64,7 +64,9 @@ async def go_on(server: Server, told: Promises, job: str) -> None:
         said = " ".join(text.body for text in tab.drawn("markdown"))
         assert "interrupted: the app was restarted" in said
         await tab.press(f"train-again-{job}")
-        await tab.press(await tab.key("train-cancel-"))
+        cancel = await tab.key("train-cancel-")
+        assert [key for key in tab.keys() if key.startswith("train-cancel-")] == [cancel]
+        await tab.press(cancel)
         assert not tab.errors
 
 

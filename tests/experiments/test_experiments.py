@@ -279,6 +279,15 @@ def test_progress_is_told_in_order_and_may_stop():
     assert stopped.listen("a")(0, 1, {}) is True
     with pytest.raises(JobCancelled):
         stopped("a")
+
+
+@pytest.mark.parametrize("stop", [True, False])
+def test_a_model_that_was_stopped_is_not_kept(stop, tmp_path, monkeypatch):
+    monkeypatch.setattr("simviz.experiments._progress.WORTH_KEEPING", 0)
+    progress = Progress(lambda *_: stop, folder=tmp_path)
+    model = S2Net(4, max_iter=2, init="random").set_callbacks(progress.part(0, 1).listen("a"))
+    progress.fitted(model, np.eye(8), np.eye(8))
+    assert len(list(tmp_path.iterdir())) == (not stop)
     Progress()("nobody hears")
 
 

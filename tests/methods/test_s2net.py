@@ -240,14 +240,14 @@ def test_the_least_change_within_a_standard_error_of_the_best_is_kept():
 
 
 @pytest.mark.parametrize(
-    ("divided", "shape", "new"),
+    ("divided", "shape", "new", "watched"),
     [
-        (None, (120, 160), [0, 1]),  # where partners are many
-        ("x", (120, 200), [0]),
-        ("y", (150, 160), [1]),
+        (None, (120, 160), [0, 1], [(30, 200), (120, 40)]),  # where partners are many
+        ("x", (120, 200), [0], [(30, 200)]),
+        ("y", (150, 160), [1], [(150, 40)]),
     ],
 )
-def test_new_items_of_the_divided_side_or_of_both_are_watched(divided, shape, new):
+def test_new_items_of_the_divided_side_or_of_both_are_watched(divided, shape, new, watched):
     rng = np.random.default_rng(0)
     R = Relevance(sp.csr_array((rng.random((150, 200)) < 0.1).astype(float)))
     model = S2Net(validation_fraction=0.2)
@@ -255,6 +255,7 @@ def test_new_items_of_the_divided_side_or_of_both_are_watched(divided, shape, ne
     data = sp.eye_array(150, format="csr"), sp.eye_array(200, format="csr"), R
     held = hold_out_parts(model, data, None, np.random.RandomState(0))
     assert held.data[2].shape == shape and held.own
+    assert [part[2].shape for part in held.parts] == watched
     # Nothing that is learned from is new: held-out rows are no rows of the others.
     for side, part in zip(new, held.parts, strict=True):
         assert part[side].shape[0] == (30, 40)[side]
@@ -476,3 +477,21 @@ def test_judgments_that_allow_no_comparison_are_refused():
     all_alike = Relevance.from_pairs([0, 1], [0, 1], shape=(30, 30), unjudged="ignore")
     with pytest.raises(ValueError, match="S2Net compares"):
         S2Net(2, init="random").fit(X, Y, all_alike)
+
+
+def test_what_iterations_hold_is_let_go_when_a_callback_raises():
+    held = [True]
+
+    def iterations():
+        try:
+            yield 1.0, np.zeros(1)
+        finally:
+            held.clear()
+
+    def notify(*_, **__):
+        raise RuntimeError
+
+    steps = iterations()  # a name of it stays here
+    with pytest.raises(RuntimeError):
+        Watch(np.zeros(1), notify, None, (5, 5)).follow(steps, report=False)
+    assert not held

@@ -216,6 +216,14 @@ def test_a_full_matrix_of_two_vocabularies_names_both_sizes():
         SSI(form="full").fit(X, Y)
 
 
+def test_an_untrained_random_start_knows_nothing_and_a_trained_one_what_was_not_shown(texts):
+    X, Y = texts
+    untrained = SSI(16, init="random", max_iter=1, learning_rate=0).fit(X[:60], Y[:60])
+    assert untrained.score(X[60:], Y[60:]) == pytest.approx(CHANCE)
+    model = SSI(16, init="random", max_iter=10).fit(X[:60], Y[:60])
+    assert model.score(X[60:], Y[60:]) > 2 * CHANCE
+
+
 @pytest.mark.parametrize("dense", [(False, False), (False, True), (True, False), (True, True)])
 @pytest.mark.parametrize("form", ["low_rank", "full"])
 def test_dense_sides_learn_what_sparse_ones_do(texts, dense, form):

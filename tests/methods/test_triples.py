@@ -137,6 +137,12 @@ def test_a_start_of_other_vocabularies_is_refused(wrong, instead):
         wrong.fit(np.eye(3), np.eye(3))
 
 
+def test_several_others_share_a_pair():
+    triples = drawn(Relevance.identity(50), 120, group=4).reshape(30, 4, 3)
+    assert (triples[:, :, :2] == triples[:, :1, :2]).all()
+    assert len(np.unique(triples[:, :, 2])) > 20
+
+
 @pytest.mark.parametrize("method", [SSI, PAMIR])
 def test_given_triples_are_all_that_is_learned_from(method):
     X, Y = np.eye(2), np.eye(3)

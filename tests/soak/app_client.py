@@ -122,17 +122,19 @@ class Tab:
         """What the page shows of one kind, such as "code" or "arrow_data_frame"."""
         return [_proto(delta) for delta in self._drawn.values() if _is(delta, kind)]
 
-    async def key(self, start: str) -> str:
+    async def key(self, start: str, *, exact: bool = False) -> str:
         """Wait for what has a key that begins so, as the page may be drawn anew; that key."""
         with suppress(TimeoutError):
             async with asyncio.timeout(self.patience):
-                while not (found := [key for key in self.keys() if key.startswith(start)]):
+                while not (found := [key for key in self.keys() if key.startswith(start)]) or (
+                    exact and start not in found
+                ):
                     await asyncio.sleep(0.05)
                 return found[0]
         raise LookupError(f"{self.page} shows nothing of the key {start!r}, but {self.keys()}")
 
     async def _found(self, key: str) -> tuple[Any, Any]:
-        await self.key(key)
+        await self.key(key, exact=True)
         protos = ((delta, _proto(delta)) for delta in self._drawn.values())
         return next(one for one in protos if _key(getattr(one[1], "id", "")) == key)
 

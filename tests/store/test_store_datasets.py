@@ -12,16 +12,7 @@ from simviz.datasets import DEMOS
 from simviz.exceptions import StoreError
 from simviz.store import Store, StoreLimits
 
-PATHS = [
-    "",
-    ".",
-    "..",
-    "../../etc/passwd",
-    "/etc/passwd",
-    "a" * 32 + "/..",
-    "demo:../../x",
-    "demo:",
-]
+PATHS = ["", ".", "..", "../../etc/passwd", "/etc/passwd", "a" * 32 + "/.."]
 ODD = ["A" * 32, "0" * 32 + "\n", "0" * 32 + "\0", "\ud800", None, 7, b"0" * 32, "' OR 1=1 --"]
 HOSTILE = [*PATHS, *ODD, "demo:../../x", "demo:"]
 
@@ -131,6 +122,7 @@ def test_bytes_are_counted_to_the_last_and_nothing_is_left_of_a_refusal(tmp_path
     for store, kept, refused in ((exact, 1, many(3)), (short, 0, pairs)):
         with pytest.raises(StoreError, match=r"This needs 0\.0 MB, .* holds 0\.0 of 0 MB"):
             store.datasets.put(refused, store.workspaces.open(mine))
+        assert store.workspaces.usage(mine).datasets == kept
         assert len(list((store.root / "datasets").iterdir())) == kept
         assert not list((store.root / "drafts").iterdir())
 

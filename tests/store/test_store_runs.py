@@ -234,7 +234,9 @@ def test_a_share_ends_when_it_was_to_end(store, mine, monkeypatch):
             store.shares.publish(mine, "map", dataset_ids=["demo:emoji"], days=days)
 
 
-def test_shares_are_bounded_and_those_that_ended_make_room(tmp_path, monkeypatch):
+def test_shares_are_bounded_and_those_that_ended_or_were_withdrawn_make_room(
+    tmp_path, monkeypatch
+):
     store, now = Store(tmp_path, StoreLimits(shares=2)), time.time()
     mine, theirs = store.workspaces.create(), store.workspaces.create()
     store.shares.publish(theirs, "map", dataset_ids=["demo:emoji"])
@@ -244,6 +246,8 @@ def test_shares_are_bounded_and_those_that_ended_make_room(tmp_path, monkeypatch
             store.shares.publish(mine, "map", dataset_ids=["demo:emoji"], days=1)
         with pytest.raises(StoreError, match="holds 2 shares"):
             store.shares.publish(mine, "map", dataset_ids=["demo:emoji"], days=1)
+    store.shares.withdraw(store.shares.find(mine)[0].token, mine)
+    store.shares.publish(mine, "map", dataset_ids=["demo:emoji"], days=1)
 
 
 def test_only_ones_own_things_can_be_shared(store, mine, theirs, dataset_id, run):

@@ -278,12 +278,21 @@ def mark_legend(
     look: Mapping[str, Any], halos: object, selected: object, spot: object
 ) -> list[dict[str, Any]]:
     """What marks mean that are on the map just now, a sentence each."""
-    of = "neighbours: of the other side,"
     marks = [
         (selected or spot, "line", "ink", "nearest in the model"),
         (selected, "dashes", "right", "its match in the data"),
-        (halos, "glow", "false", f"False {of} drawn near but far in the model."),
-        (halos, "ring", "missing", f"Missing {of} near in the model but drawn far away."),
+        (
+            halos,
+            "glow",
+            "false",
+            "False neighbours: of the other side, drawn near but far in the model.",
+        ),
+        (
+            halos,
+            "ring",
+            "missing",
+            "Missing neighbours: of the other side, near in the model but drawn far away.",
+        ),
     ]
     return [
         {"shape": shape, "colour": look[colour], "name": name}

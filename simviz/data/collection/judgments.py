@@ -268,5 +268,6 @@ def _label_column(table: Table, free: Sequence[str], labels: Labels) -> str | No
     """A column named like a judgment, else the only one with numbers, else one with words."""
     named = [c for c in free if is_label_name(c) and c not in table.vectors]
     numbers = [c for c in free if table.kinds[c] == "number"]
-    words = (c for c in free if known_words(table, c, labels))
-    return next(iter(named or (numbers if len(numbers) == 1 else words)), None)
+    if named or len(numbers) == 1:
+        return (named or numbers)[0]
+    return next((c for c in free if known_words(table, c, labels)), None)

@@ -304,6 +304,8 @@ def _index(side: ReadSide) -> RowOf:
 
 def _concatenate(by_file: Sequence[tuple[str, Judgments]]) -> Judgments:
     """Judgments of several files as one; the first file is the one that is shown."""
+    if len(by_file) == 1:
+        return by_file[0][1]
     parts = [judged for _, judged in by_file]
     first, are_scores = parts[0], all(judged.kind == "score" for judged in parts)
     values = [np.ones(len(j.x)) if j.values is None else j.values for j in parts]

@@ -640,9 +640,14 @@ def _mrr(x: sp.csr_array, y: sp.csr_array, pairs: PairSet) -> tuple[float, int]:
         tied.append(equal)
     if not above:
         return 0.0, 0
-    judged = relevant.indptr, relevant.indices, relevant.data
-    places = np.concatenate(above), np.concatenate(tied)
-    ranking = Ranking(*judged, *places, np.full(len(queries), y.shape[0]))
+    ranking = Ranking(
+        relevant.indptr,
+        relevant.indices,
+        relevant.data,
+        np.concatenate(above),
+        np.concatenate(tied),
+        np.full(len(queries), y.shape[0]),
+    )
     return float(expected_reciprocal_rank(ranking).mean()), len(queries)
 
 

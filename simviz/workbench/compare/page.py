@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -160,17 +160,22 @@ def _show_more(run_table: RunTable) -> None:
 def _differing(table: RunTable) -> dict[str, dict[str, Any]]:
     """Parameters in which runs of one method differ, each with its value by run."""
     results: dict[str, dict[str, Any]] = {}
-    known: dict[str, set[tuple[str, str]]] = {}  # methods with their values, by parameter
+    methods: dict[str, list[Mapping[str, Any]]] = {}
     for entry in table.entries:
         info = entry.run.info
         if info.is_derived or info.is_imported:
             continue
         request = runs.request_of(info)
-        for name, value in (request.default_params | request.params).items():
+        methods.setdefault(info.method, []).append(request.default_params | request.params)
+        for name, value in methods[info.method][-1].items():
             is_plain = isinstance(value, bool | int | float | str) or value is None
             results.setdefault(name, {})[entry.run.id] = value if is_plain else repr(value)
-            known.setdefault(name, set()).add((info.method, repr(value)))
-    apart = {name for name, values in known.items() if len(values) > len(dict(values))}
+    apart = {
+        name
+        for runs_of_method in methods.values()
+        for name in runs_of_method[0]
+        if len({repr(values.get(name)) for values in runs_of_method}) > 1
+    }
     return {name: values for name, values in results.items() if name in apart}
 
 

@@ -266,10 +266,10 @@ def _show_errors(
         errors = _errors(entry.run, threshold, part)
     n_right, n_passing, n_relevant = errors.n_true_positives, errors.n_passing, errors.n_relevant
     at = f"at or above {errors.threshold:.4g}" if np.isfinite(errors.threshold) else "in all"
-    precision = f", precision {100 * n_right / n_passing:.3g} %" if n_passing else ""
+    precision = f", precision {100 * (n_right / n_passing):.3g} %" if n_passing else ""
     text = (
         f"{entry.label}: {n_passing:,} pairs score {at}. {n_right:,} of the {n_relevant:,} true "
-        f"pairs are among them (recall {100 * n_right / n_relevant:.3g} %{precision})."
+        f"pairs are among them (recall {100 * (n_right / n_relevant):.3g} %{precision})."
     )
     st.markdown(escape_markdown(text))
     with st.container(key="compare-pairs"):

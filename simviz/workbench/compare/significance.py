@@ -313,7 +313,7 @@ def is_by_pairs(comparisons: Comparisons) -> bool:
 def test_name(comparisons: Comparisons) -> str:
     """The test in full, with its correction and what it counted."""
     one = next(iter(comparisons.pairs.values()))
-    corrected = f", {one.correction or 'not corrected'}" * (len(comparisons.pairs) > 1)
+    corrected = f", {one.correction or 'not corrected'}" if len(comparisons.pairs) > 1 else ""
     return f"{one.test}, two-sided{corrected}, {one.n:,} {counted(comparisons)}"
 
 

@@ -180,7 +180,7 @@ def _show_rows(dataset_id: str, pairs: PairSet, spec: SplitSpec) -> None:
         is_text = values.dtype.kind in "OUS"
         columns[f"m{i}"] = review.short(values[index]) if is_text else values[index]
         config[f"m{i}"] = st.column_config.Column(label)
-    review.show_frame(columns, config, items.kind, 360, f"data-frame-{dataset_id}-{way}")
+    review.show_frame(columns, config, [items.kind], 360, f"data-frame-{dataset_id}-{way}")
     if len(items) > len(index):
         display.quiet(f"{len(index):,} of {len(items):,}, evenly spaced.")
 

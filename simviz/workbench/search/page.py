@@ -324,8 +324,9 @@ def labels_of(digest: str, side: Side) -> dict[int, str]:
 
 def answers_of(run: Run, label: str, look: str, pairs: PairSet, query: Query) -> Answered:
     """What a run answers."""
-    key = query.item.content[0] if query.at is None else f"{query.side}{query.at}"
-    key = key if isinstance(key, str) else key.tobytes()
+    content = query.item.content[0]
+    key = int(query.at) if query.at is not None else content
+    key = key if isinstance(key, int | str) else content.tobytes()
     scores, seconds, is_known = _scores(run, pairs, query.side, key, query.item)
     pool = None
     if pairs.x is pairs.y and query.at is not None:
@@ -336,7 +337,7 @@ def answers_of(run: Run, label: str, look: str, pairs: PairSet, query: Query) ->
 
 @state.cached(256)
 def _scores(
-    run: Run, pairs: PairSet, side: Side, key: str | bytes, _item: Items
+    run: Run, pairs: PairSet, side: Side, key: int | str | bytes, _item: Items
 ) -> tuple[Any, float, bool]:
     """Return the similarity of an item to every item of the other side; the time it took."""
     with st.spinner("Asking", show_time=False):

@@ -174,7 +174,7 @@ def item_glyph(items: Items, at: int) -> str:
 def item_label(items: Items, at: int, longest: int | None = _LONGEST) -> str:
     """What an item says, behind its glyph where that says something else."""
     glyph, text = item_glyph(items, at), item_text(items, at, longest)
-    return f"{glyph} {text}" if glyph and glyph != text else text
+    return f"{glyph} {text}" if glyph and clean_text(glyph, _LONGEST) != text else text
 
 
 def item_picture(items: Items, at: int, size: int = 40) -> str | None:

@@ -167,10 +167,9 @@ def _show_terms(key: str, pairs: PairSet) -> None:
         place.selectbox(name, **how, help=_TERMS_HELP[name], disabled=off)
     places[-1].number_input(
         "Maximum terms",
-        1,
-        None,
-        None,
-        1_000,
+        min_value=1,
+        value=None,
+        step=1_000,
         key=f"{key}-most",
         placeholder="all",
         help="Keeps the most frequent terms.",

@@ -71,6 +71,8 @@ def show_jobs(dataset_id: str) -> None:
 
 def _cluster_text() -> str:
     """Return who does the jobs, where it is not this server."""
+    if not state.deployment().scheduler:
+        return ""
     from simviz.jobs.cluster_queue import ClusterQueue
 
     queue, is_public = state.queue(), state.deployment().public

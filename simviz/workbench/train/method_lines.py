@@ -289,9 +289,9 @@ def _show_sweep(
     if setting.split.by not in ("column", "time"):
         n_splits = st.number_input(
             "Random splits",
-            1,
-            _MAX_SPLITS,
-            1,
+            min_value=1,
+            max_value=_MAX_SPLITS,
+            value=1,
             key=f"{form['key']}-splits",
             persist_state="session",
             help="Trains each on several random splits, with consecutive seeds.",
