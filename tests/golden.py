@@ -215,10 +215,16 @@ def main() -> None:
     asked = parser.parse_args()
     if len(asked.files) != n_files[asked.command]:
         parser.error(f"{asked.command} takes {n_files[asked.command]} files")
+    n_differences = 0
     if asked.command == "write":
         write(*asked.files, asked.only, asked.demo, asked.items, asked.threads)
-    elif same(sys.argv[2:]) if asked.command == "same" else compare(*asked.files):
-        sys.exit(1)
+    elif asked.command == "same":
+        n_differences = same([word for word in sys.argv[1:] if word != "same"])
+    elif len(sys.argv) > 4:
+        parser.error("compare takes two files, and no options")
+    else:
+        n_differences = compare(*asked.files)
+    sys.exit(n_differences > 0)
 
 
 if __name__ == "__main__":

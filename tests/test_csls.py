@@ -134,10 +134,14 @@ def test_it_is_saved_and_loaded(pairs, fitted, queries, tmp_path):
 @pytest.mark.parametrize(
     "change",
     [
-        *({"k": 0}, {"k": "3"}, {"queries": "all"}, {"means": [float("nan"), 0.0]}),
-        *({"references": {}}, {"x": {"content": np.zeros((4, 8, 8), np.uint8), "kind": "image"}}),
+        {"k": 0},
+        {"k": "3"},
+        {"queries": "all"},
+        {"means": [float("nan"), 0.0]},
+        {"references": {}},
+        {"x": {"content": np.zeros((4, 8, 8), np.uint8), "kind": "image"}},
     ],
-    ids=str,
+    ids=["k 0", "k of text", "queries", "means", "no references", "pictures"],
 )
 def test_a_damaged_file_is_refused(pairs, fitted, tmp_path, change):
     path = tmp_path / "scaled.simviz"

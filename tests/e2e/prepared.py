@@ -6,6 +6,7 @@ import pickle
 import shutil
 import tempfile
 import threading
+import traceback
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -193,7 +194,7 @@ class Shared:
                 self._servers.append(server := Server(root, public=kind == "public"))
                 self._tell(f"{kind}_server", replace(made, root=str(root), url=server.url))
         except Exception as error:  # of the tests that wait
-            self._tell("failed", error)
+            self._tell("failed", RuntimeError("".join(traceback.format_exception(error))))
 
     def _tell(self, name: str, what: object) -> None:
         part = self.folder / f"{name}.part"

@@ -16,8 +16,8 @@ from server import ROOT, dockerfile, free_port, until_up
 from visitor import ENDLESS, Tab, states, until_running, visit
 from waiting import LONG
 
-PORT = free_port()
-SAID, VARIABLES, COMMAND = dockerfile(ROOT / "Dockerfile", PORT)
+PATH = ROOT / "Dockerfile"
+SAID, VARIABLES, _ = dockerfile(PATH, 8501)
 pytestmark = pytest.mark.e2e
 
 
@@ -47,9 +47,11 @@ def test_a_server_is_healthy_where_it_is_served(public_server):
 def test_it_starts_is_healthy_and_ends_when_told_to(tmp_path):
     assert VARIABLES["SIMVIZ_HOME"] in SAID["VOLUME"]
     own = {"SIMVIZ_HOME": str(tmp_path), "STREAMLIT_SERVER_BASE_URL_PATH": "simviz"}
-    assert COMMAND[0] == "python"
+    port = free_port()
+    _, _, (name, *words) = dockerfile(PATH, port)
+    assert name == "python"
     app = subprocess.Popen(
-        [sys.executable, *COMMAND[1:]],
+        [sys.executable, *words],
         cwd=ROOT,
         env=os.environ | VARIABLES | own,
         stdout=subprocess.DEVNULL,
@@ -57,8 +59,8 @@ def test_it_starts_is_healthy_and_ends_when_told_to(tmp_path):
     )
 
     async def train_and_stop():
-        tab = Tab(PORT)
-        tab.address = f"ws://127.0.0.1:{PORT}/simviz/_stcore/stream"
+        tab = Tab(port)
+        tab.address = f"ws://127.0.0.1:{port}/simviz/_stcore/stream"
         async with tab:
             await tab.open("map", ENDLESS)
             assert not tab.errors
@@ -67,8 +69,8 @@ def test_it_starts_is_healthy_and_ends_when_told_to(tmp_path):
             await asyncio.to_thread(app.wait, LONG)
 
     try:
-        until_up(app, lambda: is_healthy(PORT, "simviz"))
-        assert not is_healthy(PORT), "it is served under the path alone"
+        until_up(app, lambda: is_healthy(port, "simviz"))
+        assert not is_healthy(port), "it is served under the path alone"
         visit(train_and_stop())
     finally:
         app.kill()
