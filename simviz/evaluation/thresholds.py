@@ -286,8 +286,8 @@ def _units(
             unit = edges[-1][1] + (n if first else 0)
         apart.append(unit)
     known = relevance.positives.tocoo()
-    n_mates = (np.bincount(index)[index] for index in (known.row, known.col))
-    alone = np.minimum(*n_mates) == 1
+    x_is_alone, y_is_alone = (np.bincount(at)[at] == 1 for at in (known.row, known.col))
+    alone = x_is_alone | y_is_alone
     edges.append((known.row[alone], n - n_y + known.col[alone]))
     start, end = (np.concatenate(ends) for ends in zip(*edges, strict=True))
     graph = sp.coo_array((np.ones(len(start)), (start, end)), shape=(3 * n, 3 * n))

@@ -210,11 +210,12 @@ class Collapsed(EM):
         topics.n_done += 1
         if topics.n_done % _RECOUNT_EVERY == 0:
             squares = self._recount(topics)
-            for _ in range(_PRIOR_STEPS if self.learn and topics.n_done >= _FIRST else 0):
-                before = topics.prior
-                topics.prior = likelier_prior(before, topics.theta, self.weights, squares)
-                if (np.abs(topics.prior - before) < _PRIOR_CHANGE * before).all():
-                    break
+            if self.learn and topics.n_done >= _FIRST:
+                for _ in range(_PRIOR_STEPS):
+                    before = topics.prior
+                    topics.prior = likelier_prior(before, topics.theta, self.weights, squares)
+                    if (np.abs(topics.prior - before) < _PRIOR_CHANGE * before).all():
+                        break
         for v, known in enumerate(self.known):
             topics.phis[v] = normalized_words(topics.word_counts[v].copy(), self.b, known)
         return Progress(log_likelihood, log_likelihood)

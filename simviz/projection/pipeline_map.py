@@ -374,7 +374,7 @@ def rank_items(pipeline: Pipeline, pairs: PairSet, placed: Placed) -> ItemRanks:
         best_x[part] = np.asarray(block).max(axis=1)
         np.maximum(best_y, np.asarray(block).max(axis=0), out=best_y)
         start += len(block)
-    x_ranks, y_ranks = (searched.per_query(MRR(), side) for side in searched.directions)
+    x_ranks, y_ranks = searched.per_query(MRR(), "x2y"), searched.per_query(MRR(), "y2x")
     return ItemRanks(x_ranks, y_ranks, best_x, best_y)
 
 

@@ -164,7 +164,7 @@ def read_judgments(
     """Read a list of judgments: TREC's qrels, or a table with two columns of ids."""
     table = read_judgment_table(path, data, x)
     is_trec = tuple(table.frame) == _COLUMNS
-    x_column, y_column = id_columns(table, x, y, _COLUMNS[::2] if is_trec else ())
+    x_column, y_column = id_columns(table, x, y, ("query", "document") if is_trec else ())
     free = [c for c in table.frame if c not in (x_column, y_column, "iteration")]
     labels = labels or {}
     label = _label_column(table, free, labels) if label is None else label or None

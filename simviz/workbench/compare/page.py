@@ -157,11 +157,11 @@ def _show_more(run_table: RunTable) -> None:
         show_kind(run_table, (st.container(), about))
 
 
-def _differing(table: RunTable) -> dict[str, dict[str, Any]]:
+def _differing(run_table: RunTable) -> dict[str, dict[str, Any]]:
     """Parameters in which runs of one method differ, each with its value by run."""
     results: dict[str, dict[str, Any]] = {}
     methods: dict[str, list[Mapping[str, Any]]] = {}
-    for entry in table.entries:
+    for entry in run_table.entries:
         info = entry.run.info
         if info.is_derived or info.is_imported:
             continue
@@ -179,24 +179,24 @@ def _differing(table: RunTable) -> dict[str, dict[str, Any]]:
     return {name: values for name, values in results.items() if name in apart}
 
 
-def _show_parameters(table: RunTable) -> None:
+def _show_parameters(run_table: RunTable) -> None:
     """Draw the metric against each parameter; what is brushed is chosen."""
-    parameters = _differing(table)
+    parameters = _differing(run_table)
     names = list(parameters)[:_MAX_PARAMETERS]
     rows: list[dict[str, Any]] = [
         {
             "id": entry.run.id,
             "method": entry.run.info.method,
             "label": entry.label,
-            "value": entry.measured.value(table.metric, table.direction),
+            "value": entry.measured.value(run_table.metric, run_table.direction),
             "parameters": {
                 n: parameters[n][entry.run.id] for n in names if entry.run.id in parameters[n]
             },
         }
-        for entry in table.entries
+        for entry in run_table.entries
     ]
     st.plotly_chart(
-        parameters_figure(rows, names, metric=table.metric, theme=state.theme()),
+        parameters_figure(rows, names, metric=run_table.metric, theme=state.theme()),
         theme=None,
         key=_PARAMETERS,
         on_select=choose_brushed,
@@ -205,8 +205,9 @@ def _show_parameters(table: RunTable) -> None:
         height=330,
     )
     st.caption(
-        f"{escape_markdown(table.metric)} on the {table.part} part. Draw a box around points, "
-        "or press them, to keep only these runs; *All* among the runs brings the others back."
+        f"{escape_markdown(run_table.metric)} on the {run_table.part} part. Draw a box around "
+        "points, or press them, to keep only these runs; *All* among the runs brings the others "
+        "back."
     )
 
 

@@ -491,7 +491,8 @@ def show_counts(pairs: PairSet) -> None:
         counts.append((n_relevant, f"of them from {relevance.threshold:g} up"))
     else:
         counts.append((n_relevant, "relevant pairs"))
-        counts += [(n_others, "judged not relevant")] * bool(n_others)
+        if n_others:
+            counts.append((n_others, "judged not relevant"))
     display.figures((f"{n:,}", what) for n, what in counts)
 
 

@@ -302,9 +302,12 @@ def _threshold(run: Run, pairs: PairSet) -> tuple[float, str]:
         return float("nan"), ""
     groups, positives = group_names(pairs), pairs.relevance.positives
     assigned = assign(drawings.pipeline(run), pairs.x.take(rows), pairs.y, groups)
-    answers = zip(rows, assigned.group, strict=True)
-    known = ((_known(positives, row, groups), group) for row, group in answers)
-    right = np.array([group >= 0 and assigned.names[group] in names for names, group in known])
+    right = np.array(
+        [
+            group >= 0 and assigned.names[group] in _known(positives, row, groups)
+            for row, group in zip(rows, assigned.group, strict=True)
+        ]
+    )
     start = keeping_threshold(assigned.score, right, RECALL)
     answers = counted(right.sum(), "right answer")
     if not np.isfinite(start):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict
 from typing import Any, cast, get_args
@@ -108,7 +108,13 @@ def _keep(name: Preference, dataset_id: str, value: str) -> None:
 
 
 def _switch(
-    name: Preference, key: str, dataset_id: str, value: str, *shown: Any, **how: Any
+    name: Preference,
+    key: str,
+    dataset_id: str,
+    value: str,
+    label: str,
+    options: Mapping[str, str],
+    **how: Any,
 ) -> None:
     """A control of what is shown; what is chosen stands in the link."""
     st.session_state[key] = value
@@ -116,7 +122,7 @@ def _switch(
     def keep() -> None:
         _keep(name, dataset_id, st.session_state[key])
 
-    forms.segmented(*shown, key, is_labelled=True, on_change=keep, **how)
+    forms.segmented(label, options, key, is_labelled=True, on_change=keep, **how)
     query_params.put(**{name: value})
 
 
