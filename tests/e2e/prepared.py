@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import pickle
+import json
 import shutil
 import tempfile
 import threading
 import traceback
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -188,18 +188,20 @@ class Shared:
 
     def _make(self) -> None:
         try:
-            self._tell("prepared", made := prepare(self.folder))
+            made = prepare(self.folder)
+            self._tell("prepared", asdict(made))
             for kind in ("public", "private"):
                 root = shutil.copytree(made.root, self.folder / kind)
                 self._servers.append(server := Server(root, public=kind == "public"))
-                self._tell(f"{kind}_server", replace(made, root=str(root), url=server.url))
+                own = replace(made, root=str(root), url=server.url)
+                self._tell(f"{kind}_server", asdict(own))
         except Exception as error:  # of the tests that wait
-            self._tell("failed", RuntimeError("".join(traceback.format_exception(error))))
+            self._tell("failed", "".join(traceback.format_exception(error)))
 
     def _tell(self, name: str, what: object) -> None:
         part = self.folder / f"{name}.part"
-        part.write_bytes(pickle.dumps(what))
-        part.rename(self.folder / f"{name}.pickle")  # nobody reads half of it
+        part.write_text(json.dumps(what), "utf-8")
+        part.rename(self.folder / f"{name}.json")  # nobody reads half of it
 
     def close(self) -> None:
         """End the servers, and remove what was made."""
@@ -211,8 +213,10 @@ class Shared:
 
 def ask(folder: Path, name: str) -> Prepared:
     """Wait for what a `Shared` makes, and read it."""
-    made, failed = folder / f"{name}.pickle", folder / "failed.pickle"
+    made, failed = folder / f"{name}.json", folder / "failed.json"
     until(lambda: made.exists() or failed.exists())
     if not made.exists():
-        raise pickle.loads(failed.read_bytes())
-    return pickle.loads(made.read_bytes())
+        raise RuntimeError(json.loads(failed.read_text("utf-8")))
+    tree = json.loads(made.read_text("utf-8"))
+    owners = {name: Owner(**tree.pop(name)) for name in ("local", "hostile")}
+    return Prepared(**tree, **owners)
