@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from waiting import LONG, until
 
-from simviz.data import split
+from simviz.data import Items, PairSet, split
 from simviz.evaluation.tuning import development, search
 from simviz.exceptions import JobCancelled, StoreError
 from simviz.jobs import JobError, JobQueue, JobSpec, SplitSpec, search_spec
@@ -27,8 +27,8 @@ def test_a_search_is_kept_with_its_job_and_answered_from_there(
     assert spec.params == {}, "what is searched is no fixed parameter"
     status = queue.wait(queue.submit(spec), LONG)
     assert status.state == "succeeded" and status.run_id is None, status.message
-    found = queue.result(status.id, mine).value
-    parts = split(sentences, "pair")
+    kept = queue.result(status.id, mine)
+    found, parts = kept.value, split(sentences, "pair")
     pipeline = default_pipeline("cca", parts.train, n_components=2)
     pairs, cv = (parts.train, parts.validation) if folds == 1 else (
         development(sentences, parts), folds
@@ -38,20 +38,14 @@ def test_a_search_is_kept_with_its_job_and_answered_from_there(
     np.testing.assert_allclose(
         [t.mean for t in found.trials], [t.mean for t in ours.trials], atol=1e-6
     )
-    assert queue.submit(spec) == status.id, "answered from the store"
-    assert queue.result(status.id, mine).seconds > 0
+    assert queue.submit(spec) == status.id and kept.seconds > 0
     with pytest.raises(StoreError):
         queue.result(status.id, theirs)
     assert not store.runs.find(mine), "a search is no run"
     with JobQueue(store) as later:
         assert later.status(status.id, mine).state == "succeeded"
         assert later.result(status.id, mine).value == found
-
-
-def test_what_was_chosen_is_trained_like_any_request(queue, ask, store, mine):
-    spec = search_spec(ask("cca"), {"n_components": [2, 5]})
-    status = queue.wait(queue.submit(spec), LONG)
-    chosen = queue.result(status.id).value.selected.params
+    chosen = found.selected.params
     run = queue.wait(queue.submit(spec.training(**chosen)), LONG)
     assert store.runs.get(run.run_id, mine).spec["params"] == chosen
 
@@ -80,11 +74,10 @@ def test_cancel_is_answered_and_the_worker_stops(store, ask):
 
 
 def test_progress_goes_up_and_stops_the_search(sentences, ask):
-    heard = []
-    spec = search_spec(ask("cca"), GRID, folds=3)
+    heard, spec = [], search_spec(ask("cca"), GRID, folds=3)
     spec.run(sentences, {}, lambda stage, done, _: heard.append((stage, done)))
-    assert {stage for stage, _ in heard} == {"searching"}
-    assert [d for _, d in heard] == sorted(d for _, d in heard) and heard[-1][1] == 1.0
+    assert heard == sorted(heard) and {stage for stage, _ in heard} == {"searching"}
+    assert heard[-1][1] == 1.0
     with pytest.raises(JobCancelled):
         spec.run(sentences, {}, lambda stage, done, _: done > 0.4)
 
@@ -105,24 +98,25 @@ def test_shared_fits_are_estimated_once(ask, sentences, monkeypatch):
 
 
 def test_the_request_survives_its_json_and_has_an_id_of_its_own(ask):
-    plain = ask("cca")
-    spec = search_spec(plain, GRID, n_iter=3)
+    plain, spec = ask("cca"), search_spec(ask("cca"), GRID, n_iter=3)
     assert JobSpec.from_json(spec.to_json(), spec.workspace) == spec
     assert "search" not in plain.to_json()
     assert len({plain.digest, spec.digest, search_spec(plain, GRID).digest}) == 3
 
 
 def test_units_are_those_of_the_split(sentences):
-    from simviz.data import Items, PairSet
-
-    assert unit_of(SplitSpec("group"), sentences) == "group"
     marks = {"split": np.array(["train"] * 60)}
     marked = Items(sentences.x.ids, sentences.x.content, "text", marks)
     pairs = PairSet(marked, sentences.y, sentences.relevance)
-    assert unit_of(SplitSpec("column", group_key="split"), pairs) == "x"
-    assert unit_of(SplitSpec("column"), pairs.swap()) == "y"
-    assert unit_of(SplitSpec("time", group_key="split"), pairs) == "x"
-    assert unit_of(SplitSpec("column"), PairSet(marked, marked, sentences.relevance)) == "pair"
+    links = PairSet(marked, marked, sentences.relevance)
+    for given, how, unit in (
+        (pairs, SplitSpec("group"), "group"),
+        (pairs, SplitSpec("column", group_key="split"), "x"),
+        (pairs.swap(), SplitSpec("column"), "y"),
+        (pairs, SplitSpec("time", group_key="split"), "x"),
+        (links, SplitSpec("column"), "pair"),
+    ):
+        assert unit_of(how, given) == unit
 
 
 @pytest.mark.parametrize(
@@ -143,9 +137,6 @@ def test_units_are_those_of_the_split(sentences):
 def test_wrong_requests_are_refused(ask, params, options, words):
     with pytest.raises(JobError, match=words):
         search_spec(ask("cca"), params, **options)
-
-
-def test_blends_and_augmented_pairs_are_not_searched(ask):
     with pytest.raises(JobError, match="pairs as they are"):
         search_spec(replace(ask("cca"), augment=({"kind": "typos", "share": 0.1},)), GRID)
     with pytest.raises(JobError, match="part of a search"):

@@ -14,53 +14,34 @@ from simviz.pipeline import default_pipeline
 
 def test_two_train_while_a_third_evaluates(store, ask, sentences):
     pipeline = default_pipeline("cl_lsi", sentences, n_components=5).fit(sentences)
-    sides = (sentences.x, sentences.y, sentences.relevance)
-    expected = str(evaluate(pipeline, *sides).to_records())
+    expected = str(evaluate(pipeline, sentences).to_records())
     requests = [ask("cca", n_components=3 + i) for i in range(3)]
     requests += [ask("ssi", max_iter=3 + i, n_components=20) for i in range(3)]
 
-    def figures(run_ids):
-        return [str(store.runs.get(run_id).part("test").records["run"]) for run_id in run_ids]
+    def figures(**how):
+        with JobQueue(store, limit=20, **how) as queue:
+            ids = [queue.submit(spec) for spec in requests]
+            runs = [store.runs.get(queue.wait(job_id, LONG).run_id) for job_id in ids]
+        found = [str(run.part("test").records["run"]) for run in runs]
+        for run in runs:
+            store.runs.drop(run.id)
+        return found
 
-    with JobQueue(store, max_workers=1) as one:
-        alone = [one.wait(one.submit(spec), LONG).run_id for spec in requests]
-        before = figures(alone)
-    for run_id in alone:
-        store.runs.drop(run_id)
+    alone = figures(max_workers=1)
     seen, stop = set(), threading.Event()
 
     def keep_evaluating():
         while not stop.is_set():
-            seen.add(str(evaluate(pipeline, *sides).to_records()))
+            seen.add(str(evaluate(pipeline, sentences).to_records()))
 
     third = threading.Thread(target=keep_evaluating)
     third.start()
     try:
-        with JobQueue(store, max_workers=2, limit=20) as two:
-            ids = [two.submit(spec) for spec in requests]
-            together = [two.wait(job_id, LONG).run_id for job_id in ids]
+        together = figures(max_workers=2)
     finally:
         stop.set()
         third.join()
-    assert seen == {expected}
-    assert figures(together) == before
-
-
-def test_the_pool_calls_in_turn_and_passes_errors_on():
-    go, order = threading.Event(), []
-    with DaemonPool(1, "test") as pool:
-        first = pool.submit(go.wait, LONG)
-        rest = [pool.submit(order.append, i) for i in range(5)]
-        failing = pool.submit(int, "x")
-        assert rest[2].cancel()
-        go.set()
-        assert first.result(LONG)
-        with pytest.raises(ValueError, match="invalid literal"):
-            failing.result(LONG)
-    assert order == [0, 1, 3, 4]
-    with pytest.raises(RuntimeError, match="shut down"):
-        pool.submit(int)
-    pool.shutdown()  # again
+    assert seen == {expected} and together == alone
 
 
 def test_a_pool_that_is_shut_down_can_cancel_what_waits():

@@ -5,6 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from itertools import pairwise
 
+import pytest
 from hypothesis import given, strategies as st
 from waiting import LONG, until, until_running
 
@@ -62,7 +63,7 @@ def test_what_several_wait_for_is_served_at_the_first_turn_of_any():
     assert turns.take([()]) == 0
 
 
-def test_the_pool_takes_turns_and_forgets_what_was_cancelled():
+def test_the_pool_takes_turns_forgets_what_was_cancelled_and_passes_errors_on():
     go, order = threading.Event(), []
     with DaemonPool(1, "test") as pool:
         first = pool.submit_for(lambda: ("ann",), go.wait, LONG)
@@ -70,28 +71,27 @@ def test_the_pool_takes_turns_and_forgets_what_was_cancelled():
         for i in range(3):
             pool.submit_for(lambda: ("ann",), order.append, f"ann {i}")
         late = [pool.submit_for(lambda: ("bob",), order.append, f"bob {i}") for i in range(3)]
+        failing = pool.submit(int, "x")
         assert late[0].cancel()  # which costs bob no turn
         go.set()
+        with pytest.raises(ValueError, match="invalid literal"):
+            failing.result(LONG)
     assert order == ["bob 1", "ann 0", "bob 2", "ann 1", "ann 2"]
+    with pytest.raises(RuntimeError, match="shut down"):
+        pool.submit(int)
+    pool.shutdown()  # again
 
 
 def test_a_visitor_does_not_wait_for_all_jobs_of_another(store, mine, theirs, ask, endless):
-    emoji = store.datasets.get("demo:emoji").digest
-
-    def their(k1):
-        return JobSpec("demo:emoji", emoji, "bm25", {"k1": k1}, workspace=theirs)
-
+    digest = store.datasets.get("demo:emoji").digest
+    their = JobSpec("demo:emoji", digest, "bm25", {"k1": 1.0}, workspace=theirs)
     with JobQueue(store, max_workers=1, limit=20) as queue:
         running = queue.submit(endless())
         until_running(queue, running)
         many = [queue.submit(ask(k1=1 + i / 10)) for i in range(4)]
-        assert [queue.status(i, mine).queue_position for i in many] == [1, 2, 3, 4]
-        few = [queue.submit(their(k1)) for k1 in (1.0, 2.0)]
-        places = {i: queue.status(i).queue_position for i in many + few}
-        assert [places[i] for i in few] == [1, 3]
-        assert [places[i] for i in many] == [2, 4, 5, 6]
-        assert queue.cancel(few[0], theirs)
-        assert queue.status(few[1]).queue_position == 1
+        few = [queue.submit(replace(their, params={"k1": k1})) for k1 in (1.0, 2.0)]
+        assert [queue.status(i).queue_position for i in many + few] == [2, 4, 5, 6, 1, 3]
+        assert queue.cancel(few[0], theirs) and queue.status(few[1]).queue_position == 1
         queue.cancel(running)
         statuses = [queue.wait(i, LONG) for i in [few[1], *many]]
         assert {s.state for s in statuses} == {"succeeded"}
@@ -105,16 +105,18 @@ def test_a_demo_that_two_wait_for_comes_at_the_first_turn_of_either(store, mine,
         JobSpec("demo:emoji", digest, "bm25", {"k1": k1}, workspace=mine) for k1 in (1.0, 1.5, 2.0)
     ]
     with JobQueue(store, max_workers=1) as queue:
-        running = queue.submit(endless())
-        until_running(queue, running)
+        until_running(queue, queue.submit(endless()))
         ids = [queue.submit(spec) for spec in demo]
         assert queue.submit(replace(demo[2], workspace=theirs)) == ids[2]
         assert [queue.status(i).queue_position for i in ids] == [2, 3, 1]
         assert not queue.cancel(ids[2], theirs)  # it goes on for the other, who has to wait
         assert [queue.status(i).queue_position for i in ids] == [1, 2, 3]
         queue.submit(replace(demo[2], workspace=theirs))
-        assert not queue.cancel(ids[2], mine)
-        assert queue.status(ids[2]).queue_position == 1
+        assert not queue.cancel(ids[2], mine) and ids[2] not in [
+            job.id for job in queue.jobs(mine)
+        ]
+        assert queue.status(ids[2], theirs).queue_position == 1
+        assert queue.cancel(ids[2], theirs) and queue.status(ids[2], theirs).state == "cancelled"
 
 
 def test_another_executor_serves_in_its_own_order(store, ask, endless):

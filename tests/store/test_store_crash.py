@@ -9,7 +9,6 @@ import textwrap
 import pytest
 from waiting import LONG, run_script
 
-from simviz.data import PairSet
 from simviz.exceptions import StoreError
 from simviz.store import Store
 from simviz.store.directory import claim, is_alive, own_process
@@ -131,17 +130,6 @@ def test_one_process_at_a_time_serves_a_directory(tmp_path):
     assert kept is not None
     assert subprocess.run([sys.executable, "-c", code, tmp_path], input="", check=False).returncode
     kept.close()
-
-
-def test_two_stores_of_one_process_see_the_same(tmp_path):
-    one, two = Store(tmp_path), Store(tmp_path)
-    mine = one.workspaces.create()
-    pairs = PairSet.from_texts(["a"], ["b"])
-    dataset_id = two.datasets.put(pairs, mine)
-    assert one.datasets.get(dataset_id, mine).digest == pairs.digest
-    one.datasets.delete(dataset_id, mine)
-    with pytest.raises(StoreError):
-        two.datasets.get(dataset_id, mine)
 
 
 def test_drafts_of_living_processes_are_not_swept(tmp_path):

@@ -11,51 +11,27 @@ import numpy as np
 import pytest
 
 from simviz.persistence import load_state, replacing, save_state
-from simviz.store import run as store_run
 from simviz.store.directory import write_bytes
 
 
-def test_a_run_has_no_place_before_it_is_whole(store, mine, pairs, result, monkeypatch):
-    dataset_id = store.datasets.put(pairs, mine)
-    seen = []
+def test_nothing_has_a_place_before_it_is_on_the_disk(store, mine, pairs, result, monkeypatch):
+    spec, fsync = {"dataset_id": "demo:emoji", "method": "cca"}, os.fsync
+    for kind, put in (
+        ("datasets", lambda: store.datasets.put(pairs, mine)),
+        ("runs", lambda: store.runs.put("0" * 32, result, spec, mine)),
+    ):
+        seen, drafts, place = [], set(), store.root / kind
 
-    def stop(objects, path):
-        seen.append([path.name for path in (store.root / "runs").iterdir()])
-        raise RuntimeError("halfway")
+        def look(handle, seen=seen, drafts=drafts, place=place):
+            seen.append([*place.iterdir()])
+            drafts.update(path.stat().st_ino for path in (store.root / "drafts").iterdir())
+            fsync(handle)
 
-    monkeypatch.setattr(store_run, "save_state", stop)
-    with pytest.raises(RuntimeError, match="halfway"):
-        store.runs.put("0" * 32, result, {"dataset_id": dataset_id, "method": "cca"}, mine)
-    assert seen == [[]] and store.runs.find(mine) == []
-    assert list((store.root / "runs").iterdir()) == []
-
-
-def test_a_run_is_moved_to_its_place_at_once(store, mine, pairs, result, monkeypatch):
-    dataset_id, write, drafts = store.datasets.put(pairs, mine), store_run.save_state, []
-
-    def note(objects, path):
-        drafts.append(path.parent.stat().st_ino)
-        return write(objects, path)
-
-    monkeypatch.setattr(store_run, "save_state", note)
-    spec = {"dataset_id": dataset_id, "method": "cca"}
-    store.runs.put("0" * 32, result, spec, mine)
-    assert (store.root / "runs" / ("0" * 32)).stat().st_ino == drafts[-1]
-
-
-def test_a_data_set_has_no_place_before_it_is_on_the_disk(store, mine, pairs, monkeypatch):
-    seen, drafts, fsync = [], set(), os.fsync
-
-    def look(handle):
-        seen.append([path.name for path in (store.root / "datasets").iterdir()])
-        drafts.update(path.stat().st_ino for path in (store.root / "drafts").iterdir())
-        fsync(handle)
-
-    monkeypatch.setattr(os, "fsync", look)
-    dataset_id = store.datasets.put(pairs, mine)
-    assert seen[0] == [] and seen[-1] == [dataset_id]
-    # Moved at once, not copied file by file.
-    assert (store.root / "datasets" / dataset_id).stat().st_ino in drafts
+        monkeypatch.setattr(os, "fsync", look)
+        put()
+        assert seen[0] == [] and seen[-1] == [*place.iterdir()] != []
+        # Moved at once, not copied file by file.
+        assert seen[-1][0].stat().st_ino in drafts
 
 
 def test_a_file_is_the_old_one_until_the_new_one_is_on_the_disk(tmp_path, monkeypatch):
@@ -70,15 +46,6 @@ def test_a_file_is_the_old_one_until_the_new_one_is_on_the_disk(tmp_path, monkey
     write_bytes(path, b"new")
     assert (seen, path.read_bytes()) == ([b"old"], b"new")
     assert [*tmp_path.iterdir()] == [path]
-
-
-def test_a_file_that_is_not_written_to_its_end_leaves_the_one_before(tmp_path):
-    path = tmp_path / "arrays.npy"
-    path.write_bytes(b"old")
-    with pytest.raises(RuntimeError, match="halfway"), replacing(path) as file:
-        file.write(b"ne")
-        raise RuntimeError("halfway")
-    assert path.read_bytes() == b"old" and [*tmp_path.iterdir()] == [path]
 
 
 def test_a_file_that_cannot_be_begun_says_why(tmp_path, monkeypatch):

@@ -11,82 +11,48 @@ from simviz.exceptions import StoreError
 from simviz.store import Store, StoreLimits
 
 
-@pytest.fixture
-def kept(tmp_path, sentences):
+def test_corrections_and_decisions_are_their_owners_and_go_with_their_data(tmp_path, sentences):
     store = Store(tmp_path, StoreLimits(corrections=4))
-    mine = store.workspaces.create()
-    return store, mine, store.datasets.put(sentences, mine)
-
-
-def test_the_last_word_on_an_input_and_a_target_holds(kept):
-    store, mine, data = kept
-    store.feedback.put(data, mine, [("SW dev", "developer", 1), ("SW dev", "nurse", -1)])
-    assert store.feedback.put(data, mine, [("SW dev", "nurse", 1)]) == 2
-    assert sorted(store.feedback.find(data, mine)) == [
-        ("SW dev", "developer", 1.0),
-        ("SW dev", "nurse", 1.0),
-    ]
-
-
-def test_corrections_are_their_owners_alone(kept):
-    store, mine, data = kept
-    other = store.workspaces.create()
-    store.feedback.put(data, mine, [("a", "b", 1)])
-    assert store.feedback.find(data, other) == []
+    mine, other = store.workspaces.create(), store.workspaces.create()
+    data = store.datasets.put(sentences, mine)
+    store.feedback.put(data, mine, [("a", "b", 1), ("a", "c", -1), ("d", "b", 1)])
+    assert store.feedback.put(data, mine, [("a", "c", 1)]) == 3, "the last word holds"
+    found = [("a", "b", 1.0), ("d", "b", 1.0), ("a", "c", 1.0)]
+    assert store.feedback.find(data, mine) == found and store.feedback.find(data, other) == []
     with pytest.raises(StoreError):
         store.feedback.put(data, other, [("a", "b", 1)])
-    store.feedback.drop(data, other)
-    assert store.feedback.find(data, mine) == [("a", "b", 1.0)]
-
-
-def test_too_many_are_refused_and_none_of_them_kept(kept):
-    store, mine, data = kept
     with pytest.raises(StoreError, match="corrections"):
-        store.feedback.put(data, mine, [(f"x{i}", "b", 1) for i in range(5)])
-    assert store.feedback.find(data, mine) == []
-    assert store.feedback.put(data, mine, [(f"x{i}", "b", 1) for i in range(4)]) == 4
-
-
-def test_they_can_be_taken_back_and_go_with_their_data(kept):
-    store, mine, data = kept
-    store.feedback.put(data, mine, [("a", "b", 1), ("a", "c", -1), ("d", "b", 1)])
-    store.feedback.drop(data, mine, "a")
-    assert store.feedback.find(data, mine) == [("d", "b", 1.0)]
-    store.datasets.delete(data, mine)
-    assert store.feedback.find(data, mine) == []
-
-
-def test_decisions_on_pairs_stand_beside_corrections_and_go_one_by_one(kept):
-    store, mine, data = kept
-    store.feedback.put(data, mine, [("a", "b", 1)])
+        store.feedback.put(data, mine, [("x", "b", 1), ("y", "b", 1)])
+    assert store.feedback.put(data, mine, [("x", "b", 1)]) == 4, "none of too many is kept"
     store.decisions.put(data, mine, [("a", "b", "right"), ("a", "c", "y d"), ("e", "c", "wrong")])
     store.decisions.drop(data, mine, "a", "b")
     assert store.decisions.find(data, mine) == [("a", "c", "y d"), ("e", "c", "wrong")]
-    assert store.feedback.find(data, mine) == [("a", "b", 1.0)]
+    store.feedback.drop(data, other)
+    store.feedback.drop(data, mine, "a")
+    assert store.feedback.find(data, mine) == [("d", "b", 1.0), ("x", "b", 1.0)]
     store.datasets.delete(data, mine)
-    assert store.decisions.find(data, mine) == []
+    assert store.feedback.find(data, mine) == store.decisions.find(data, mine) == []
 
 
 def test_choices_are_kept_a_workspace_and_go_with_their_data(store, mine, theirs, sentences):
-    data = store.datasets.put(sentences, mine)
-    assert store.view_preferences.get(data, mine, "direction") is None
-    store.view_preferences.put(data, mine, "part", "test")
-    store.view_preferences.put(data, mine, "direction", "y2x")
-    store.view_preferences.put(data, mine, "direction", "mean")
-    store.view_preferences.put("demo:icons", theirs, "direction", "x2y")
-    again = Store(store.root)
-    assert again.view_preferences.get(data, mine, "part") == "test"
-    assert again.view_preferences.get(data, mine, "direction") == "mean"
-    assert again.view_preferences.get("demo:icons", mine, "direction") is None
-    assert again.view_preferences.get("demo:icons", theirs, "direction") == "x2y"
-    store.datasets.delete(data, mine)
-    assert store.view_preferences.get(data, mine, "part") is None
-
-
-def test_choices_on_data_of_others_are_refused(store, mine, theirs, sentences):
-    data = store.datasets.put(sentences, mine)
+    data, chosen = store.datasets.put(sentences, mine), store.view_preferences
+    assert chosen.get(data, mine, "direction") is None and chosen.last(mine) is None
+    for name, value in (("part", "test"), ("direction", "y2x"), ("direction", "mean")):
+        chosen.put(data, mine, name, value)
+    chosen.put("demo:icons", theirs, "direction", "x2y")
+    again = Store(store.root).view_preferences
+    assert [again.get(data, mine, name) for name in ("part", "direction")] == ["test", "mean"]
+    assert again.get("demo:icons", mine, "direction") is None
+    assert again.get("demo:icons", theirs, "direction") == "x2y"
+    for opened in ("demo:icons", data, "demo:icons", data):
+        chosen.put_last(opened, mine)
+        assert chosen.last(mine) == opened
+    assert chosen.last(theirs) is None
     with pytest.raises(StoreError):
-        store.view_preferences.put(data, theirs, "part", "test")
+        chosen.put(data, theirs, "part", "test")
+    store.datasets.delete(data, mine)
+    assert chosen.get(data, mine, "part") is None
+    assert chosen.last(mine) == "demo:icons", "what is gone is not opened"
 
 
 FILES = [("q.csv", b"x,y\na,b\n"), ("q.csv", b"\x00\xff"), ("../e vil.txt", b"")]
@@ -103,26 +69,26 @@ def test_the_last_upload_of_a_workspace_waits(store, mine, theirs):
     store.uploads.put(mine, FILES)
     created, files = Store(store.root).uploads.get(mine)
     assert files == FILES and abs(created - time.time()) < 60
-    assert store.uploads.get(theirs) is None
-    store.uploads.delete(mine)
-    store.uploads.delete(mine)
-    assert store.uploads.get(mine) is None
+    path = store.root / "uploads" / mine
+    path.write_bytes(path.read_bytes()[:60])
+    assert store.uploads.get(mine) is store.uploads.get(theirs) is None
+    for _ in range(2):
+        store.uploads.delete(mine)
+        assert not path.exists()
 
 
 def test_corrections_are_those_of_the_upload_that_waits(store, mine, theirs):
     store.uploads.put(mine, FILES)
-    assert store.uploads.corrections(mine) == {}
     corrected = {"roles": {"x": "é"}, "long": "x" * 70_000}
     for known in ({"space": "one"}, corrected):
         store.uploads.correct(mine, known)
     store.uploads.correct("gone", corrected)
     assert Store(store.root).uploads.corrections(mine) == corrected
     assert store.uploads.corrections(theirs) == store.uploads.corrections("gone") == {}
-    store.uploads.put(mine, FILES)
-    assert store.uploads.corrections(mine) == {}, "of the upload before"
-    store.uploads.correct(mine, corrected)
-    store.uploads.delete(mine)
-    assert store.uploads.corrections(mine) == {}
+    for forget in (lambda: store.uploads.put(mine, FILES), lambda: store.uploads.delete(mine)):
+        store.uploads.correct(mine, corrected)
+        forget()
+        assert store.uploads.corrections(mine) == {}
 
 
 def test_an_upload_goes_after_a_day_and_with_its_workspace(store, mine, theirs):
@@ -152,16 +118,7 @@ def test_what_is_too_large_is_refused_and_the_oldest_make_room(tmp_path):
     assert store.uploads.get(three)[1][0][1] == b"x" * 1_900
 
 
-@pytest.mark.parametrize("workspace", ["../datasets", "", "a/b", "x" * 65])
+@pytest.mark.parametrize("workspace", ["../datasets", "", "a/b", "x" * 65, "nobody"])
 def test_only_workspaces_that_exist_keep_one(store, workspace):
-    with pytest.raises(StoreError):
+    with pytest.raises(StoreError, match="workspace"):
         store.uploads.put(workspace, FILES)
-    with pytest.raises(StoreError, match="no longer exists"):
-        store.uploads.put("nobody", FILES)
-
-
-def test_what_is_damaged_is_nothing(store, mine):
-    store.uploads.put(mine, FILES)
-    path = store.root / "uploads" / mine
-    path.write_bytes(path.read_bytes()[:60])
-    assert store.uploads.get(mine) is None

@@ -32,20 +32,15 @@ def test_a_run_comes_back_part_by_part(store, mine, dataset_id, result, pairs, r
     assert run.spec == spec(dataset_id) and run.about["notes"] == ["a"]
     assert run.measured == ("validation", "test")
     for name, expected in result.measured.items():
-        part, evaluation = run.part(name), expected.evaluation
-        assert part.curve == expected.curve and not run.read_objects(f"{name}/learning")
-        assert str(part.records["run"]) == str(evaluation.to_records())
-        assert part.value("top-1", "x2y", "chance") == 1 / len(
-            part.evaluation.rankings["x2y"].above
-        )
-        again = part.evaluations["chance"].to_records()
-        assert str(again) == str(part.records["chance"])
-        np.testing.assert_array_equal(
-            part.evaluation.per_query("MRR", "x2y"), evaluation.per_query("MRR", "x2y")
-        )
+        part, ranking = run.part(name), expected.evaluation.rankings["x2y"]
         kept = part.evaluation
-        np.testing.assert_array_equal(kept.roc.true_positives, evaluation.roc.true_positives)
-        ranking = evaluation.rankings["x2y"]
+        assert part.curve == expected.curve and not run.read_objects(f"{name}/learning")
+        assert str(part.records["run"]) == str(expected.evaluation.to_records())
+        assert part.value("top-1", "x2y", "chance") == 1 / len(ranking.above)
+        assert str(part.evaluations["chance"].to_records()) == str(part.records["chance"])
+        np.testing.assert_array_equal(
+            kept.roc.true_positives, expected.evaluation.roc.true_positives
+        )
         np.testing.assert_array_equal(kept.rankings["x2y"].above, ranking.above)
     np.testing.assert_array_equal(run.arrays()["x_test"], np.arange(4, 12))
     expected = result.pipeline.similarity(pairs.x, pairs.y)
@@ -53,11 +48,9 @@ def test_a_run_comes_back_part_by_part(store, mine, dataset_id, result, pairs, r
     assert run.pipeline_bytes()[:2] == b"PK"
     (info,) = store.runs.find(mine)
     assert (info.id, info.method, info.seconds) == (RUN, "cca", 1.5)
-    assert info.summary == result.measured["validation"].summary() and info.spec["params"] == {
-        "n_components": 2
-    }
-    on_disk = sum(p.stat().st_size for p in (store.root / "runs" / RUN).rglob("*.*"))
-    assert info.n_bytes == on_disk
+    assert info.spec == spec(dataset_id)
+    assert info.summary == result.measured["validation"].summary()
+    assert info.n_bytes == sum(p.stat().st_size for p in run.folder.rglob("*.*"))
 
 
 def test_ranks_answer_a_further_metric_of_a_run_and_of_what_it_is_compared_with(run, result):
@@ -101,12 +94,11 @@ def test_drawings_can_be_added_and_replaced_but_not_named_at_will(store, mine, d
     run.put_map("mds-2-center", *drawn)
     for seed in (1, 2):
         run.put_map("umap-2", replace(drawn[0], seed=seed), *drawn[1:])
-    assert run.maps() == ("mds-2-center", "umap-2")
-    assert load_map(run, "umap-2")[0].seed == 2
+    assert run.maps() == ("mds-2-center", "umap-2") and load_map(run, "umap-2")[0].seed == 2
     for name in ("../evil", "a/b", "", "A", "x" * 41, None, "\ud800"):
         with pytest.raises(StoreError, match="drawing"):
             run.put_map(name, *drawn)
-        with pytest.raises(StoreError):
+        with pytest.raises(StoreError, match="drawing"):
             load_map(run, name)
     with pytest.raises(StoreError):
         load_map(run, "pca-2")
@@ -119,18 +111,15 @@ def test_drawings_can_be_added_and_replaced_but_not_named_at_will(store, mine, d
         run.put_map("late", *drawn)
 
 
-def test_runs_belong_to_their_workspace(store, mine, theirs, dataset_id, result, run):
+def test_runs_belong_to_their_workspace(store, theirs, dataset_id, result, run):
     words = set()
     for run_id in (RUN, OTHER):
-        with pytest.raises(StoreError) as error:
-            store.runs.get(run_id, workspace=theirs)
-        words.add(str(error.value))
-        with pytest.raises(StoreError):
-            store.runs.rename(run_id, theirs, name="mine now")
-        with pytest.raises(StoreError):
-            store.runs.delete(run_id, theirs)
+        for call in (store.runs.get, store.runs.rename, store.runs.delete):
+            with pytest.raises(StoreError) as error:
+                call(run_id, theirs)
+            words.add(str(error.value))
     assert len(words) == 1  # the answer does not tell whether it exists
-    assert store.runs.find(theirs) == [] and store.runs.find(theirs, dataset_id) == []
+    assert store.runs.find(theirs) == [] == store.runs.find(theirs, dataset_id)
     with pytest.raises(StoreError):
         store.runs.put(OTHER, result, spec(dataset_id), theirs)  # another's data set
 
@@ -154,16 +143,6 @@ def test_runs_are_named_noted_and_deleted(store, mine, run):
     assert not store.runs.has(RUN) and not list((store.root / "runs").iterdir())
 
 
-def test_runs_are_bounded(tmp_path, pairs, result):
-    store = Store(tmp_path, StoreLimits(runs=1))
-    mine = store.workspaces.create()
-    dataset_id = store.datasets.put(pairs, mine)
-    store.runs.put(RUN, result, spec(dataset_id), mine)
-    with pytest.raises(StoreError, match="holds 1 runs"):
-        store.runs.put(OTHER, result, spec(dataset_id), mine)
-    assert len(list((tmp_path / "runs").iterdir())) == 1
-
-
 def test_the_demo_run_opened_least_recently_makes_room(tmp_path, result, monkeypatch):
     store = Store(tmp_path, StoreLimits(demo_runs=2))
     mine = store.workspaces.create()
@@ -177,22 +156,6 @@ def test_the_demo_run_opened_least_recently_makes_room(tmp_path, result, monkeyp
     assert sorted(p.name[0] for p in (tmp_path / "runs").iterdir()) == ["a", "c"]
 
 
-def test_damaged_files_of_a_run_are_a_store_error(run):
-    part = run.part("test")
-    for path in run.folder.rglob("*.*"):
-        path.write_bytes(b"damaged")
-    for read in (
-        run.pipeline,
-        run.arrays,
-        lambda: part.evaluation,
-        lambda: run.part("test"),
-        lambda: run.about,
-        lambda: load_map(run, "mds-2-center"),
-    ):
-        with pytest.raises(StoreError):
-            read()
-
-
 def test_a_share_shows_what_was_published_until_it_is_withdrawn(
     store, mine, theirs, dataset_id, run
 ):
@@ -204,11 +167,12 @@ def test_a_share_shows_what_was_published_until_it_is_withdrawn(
     with pytest.raises(StoreError):
         store.shares.withdraw(token, theirs)
     store.shares.withdraw(token, mine)
-    with pytest.raises(StoreError) as withdrawn:
-        store.shares.resolve(token)
-    with pytest.raises(StoreError) as unknown:
-        store.shares.resolve("never")
-    assert str(withdrawn.value) == str(unknown.value)
+    words = set()
+    for wrong in (token, "never"):
+        with pytest.raises(StoreError) as error:
+            store.shares.resolve(wrong)
+        words.add(str(error.value))
+    assert len(words) == 1
     with pytest.raises(StoreError):
         store.shares.withdraw(token, mine)
 
@@ -263,27 +227,19 @@ def test_only_ones_own_things_can_be_shared(store, mine, theirs, dataset_id, run
     assert store.shares.resolve(of_demo).run_ids == ()
 
 
-def test_a_share_leaves_out_what_was_deleted(store, mine, dataset_id, run):
-    token = store.shares.publish(mine, "compare", run_ids=[RUN])
-    store.runs.delete(RUN, mine)
-    assert store.shares.resolve(token).run_ids == ()
-    store.datasets.delete(dataset_id, mine)
-    with pytest.raises(StoreError, match="does not exist"):
-        store.shares.resolve(token)
-
-
 def test_attempts_are_counted_and_followed(store, mine, theirs):
     digest = "d" * 32
-    write = lambda folder: (folder / "spec.json").write_text(json.dumps({}))  # noqa: E731
-    first = store.jobs.add(digest, mine, write)
-    second = store.jobs.add(digest, theirs, write)
+    first, second = (
+        store.jobs.add(digest, who, lambda folder: (folder / "spec.json").touch())
+        for who in (mine, theirs)
+    )
     assert (first, second) == (f"{digest}-1", f"{digest}-2")
     assert store.jobs.last(digest) == second and store.jobs.last("e" * 32) is None
     assert store.jobs.find(mine) == [first] and len(store.jobs.find()) == 2
+    assert (store.jobs.folder(first) / "spec.json").exists()
     store.jobs.follow(second, mine)
     store.jobs.unfollow(second, theirs)
     assert store.jobs.followers(second) == {mine}
-    assert (store.jobs.folder(first) / "spec.json").exists()
     store.jobs.unfollow(second, mine)
     store.sweep()
     with pytest.raises(StoreError):
@@ -318,9 +274,8 @@ def test_what_was_killed_while_it_deleted_or_brought_back_can_be_brought_back(
     # The directory had been moved back, or not yet away, when the process died.
     (store.root / "trash" / RUN).replace(store.root / "runs" / RUN)
     again = Store(store.root)
-    assert not again.runs.has(RUN) and [r.id for r in again.runs.deleted(mine, dataset_id)] == [
-        RUN
-    ]
+    assert not again.runs.has(RUN)
+    assert [r.id for r in again.runs.deleted(mine, dataset_id)] == [RUN]
     again.runs.restore(RUN, mine)
     assert again.runs.get(RUN, mine).spec == spec(dataset_id)
 
@@ -352,18 +307,26 @@ def test_a_deleted_run_without_its_files_is_offered_no_more(store, mine, dataset
 def test_deleted_runs_leave_after_an_hour_and_with_what_they_belong_to(
     store, mine, dataset_id, result, monkeypatch, run
 ):
+    def left(*kinds):
+        return [path for kind in kinds for path in (store.root / kind).iterdir()]
+
     store.runs.delete(RUN, mine)
     store.sweep()
-    assert list((store.root / "trash").iterdir())
+    assert left("trash")
     now = time.time()
     monkeypatch.setattr(time, "time", lambda: now + 3_700)
     assert store.runs.deleted(mine, dataset_id) == []
     store.sweep()
-    assert not list((store.root / "trash").iterdir())
-    store.runs.put(RUN, result, spec(dataset_id), mine)
+    assert not left("trash")
+    for run_id in (RUN, OTHER):
+        store.runs.put(run_id, result, spec(dataset_id), mine)
+    token = store.shares.publish(mine, "compare", run_ids=[RUN, OTHER])
     store.runs.delete(RUN, mine)
+    assert store.shares.resolve(token).run_ids == (OTHER,)
     store.datasets.delete(dataset_id, mine)
-    assert not list((store.root / "trash").iterdir())
+    assert not left("trash", "runs", "datasets", "drafts") and store.runs.find(mine) == []
+    with pytest.raises(StoreError, match="does not exist"):
+        store.shares.resolve(token)
     with pytest.raises(StoreError):
         store.runs.restore(RUN, mine)
 
@@ -393,5 +356,10 @@ def test_only_the_last_deleted_runs_are_kept_and_none_beyond_the_limits(
     assert [r.id[0] for r in store.runs.deleted(mine, dataset_id)] == ["3", "2"]
     assert len(list((tmp_path / "trash").iterdir())) == 2
     store.runs.put(RUN, result, spec(dataset_id), mine)
-    with pytest.raises(StoreError, match="holds 1 runs"):
-        store.runs.restore("3" * 32, mine)
+    for refused in (
+        lambda: store.runs.restore("3" * 32, mine),
+        lambda: store.runs.put("4" * 32, result, spec(dataset_id), mine),
+    ):
+        with pytest.raises(StoreError, match="holds 1 runs"):
+            refused()
+    assert [path.name for path in (tmp_path / "runs").iterdir()] == [RUN]

@@ -12,28 +12,27 @@ from simviz.store.store import Usage
 
 
 def test_a_workspace_by_name_is_made_once(tmp_path):
-    store = Store(tmp_path)
-    assert store.workspaces.open("local") == "local"
-    with IndexFile(store.root / "index.sqlite").reading() as db:
-        (made,) = db.execute("SELECT created FROM workspaces").fetchone()
-    assert Store(tmp_path).workspaces.open("local") == "local"
-    with IndexFile(store.root / "index.sqlite").reading() as db:
-        assert [tuple(row) for row in db.execute("SELECT created FROM workspaces")] == [(made,)]
+    made = []
+    for _ in range(2):
+        store = Store(tmp_path)
+        assert store.workspaces.open("local") == "local"
+        with IndexFile(store.root / "index.sqlite").reading() as db:
+            made.append([tuple(row) for row in db.execute("SELECT created FROM workspaces")])
+    assert made[0] == made[1] and len(made[0]) == 1
     for bad in ("", "a b", "../up", "x" * 65):
         with pytest.raises(StoreError):
             store.workspaces.open(bad)
 
 
 def test_without_a_limit_of_days_nothing_is_swept(tmp_path):
-    store = Store(tmp_path, StoreLimits(idle_days=float("inf")))
+    running = [0.0]
+    store = Store(tmp_path, StoreLimits(idle_days=float("inf")), running=lambda: running[0])
     store.workspaces.open("local")
     with IndexFile(store.root / "index.sqlite").writing() as db:
         db.execute("UPDATE workspaces SET touched=0")
-    assert store.sweep() == 0 and store.workspaces.has("local")
-    running = [0.0]
-    store = Store(tmp_path, StoreLimits(idle_days=30), running=lambda: running[0])
-    running[0] += SEEN_SECONDS
-    assert store.sweep() == 1 and not store.workspaces.has("local")
+    for now in (SEEN_SECONDS, 2 * SEEN_SECONDS):
+        running[0] = now
+        assert store.sweep() == 0 and store.workspaces.has("local")
 
 
 def test_a_clock_that_is_ahead_at_one_sweep_deletes_nothing(tmp_path, monkeypatch):
@@ -73,6 +72,8 @@ def test_a_deleted_workspace_leaves_nothing_and_touches_no_other(
         deleted = f"2{run_id[1:]}"
         store.runs.put(deleted, result, spec, owner)
         store.runs.delete(deleted, owner)
+    demo = {"dataset_id": "demo:emoji", "method": "cca"}
+    store.runs.put("3" * 32, result, demo, mine)
     theirs_before = store.workspaces.usage(theirs)
     used = store.workspaces.usage(mine)
     size = sum(i.n_bytes for i in [*store.datasets.find(mine), *store.runs.find(mine)])
@@ -82,9 +83,10 @@ def test_a_deleted_workspace_leaves_nothing_and_touches_no_other(
     with IndexFile(store.root / "index.sqlite").reading() as db:
         for table in ("datasets", "runs", "trash", "shares", "followers", "feedback", "shown"):
             rows = db.execute(f"SELECT DISTINCT workspace FROM {table}").fetchall()
-            assert {row["workspace"] for row in rows} <= {theirs}, table
+            assert {row["workspace"] for row in rows} <= {theirs, None}, table
     kinds = ("datasets", "jobs", "runs", "trash", "drafts")
-    assert [len(list((store.root / kind).iterdir())) for kind in kinds] == [1, 1, 1, 1, 0]
+    assert [len(list((store.root / kind).iterdir())) for kind in kinds] == [1, 1, 2, 1, 0]
+    assert store.runs.get("3" * 32, theirs).info.is_demo, "that of a demo belongs to all"
     assert store.uploads.get(mine) is None and store.uploads.get(theirs) is not None
     with pytest.raises(StoreError, match="no longer exists"):
         store.workspaces.delete(mine)
@@ -92,14 +94,12 @@ def test_a_deleted_workspace_leaves_nothing_and_touches_no_other(
 
 def test_only_the_newest_jobs_of_a_workspace_are_kept(store, mine, theirs, monkeypatch):
     monkeypatch.setattr("simviz.store.store.MAX_JOBS", 3)
-    store.jobs.add("f" * 32, theirs, lambda folder: None)
+    other = store.jobs.add("f" * 32, theirs, lambda folder: None)
     ids = [store.jobs.add(f"{i:032x}", mine, lambda folder: None) for i in range(5)]
     assert store.workspaces.usage(mine).jobs == 3 and store.jobs.find(mine) == ids[:1:-1]
     store.sweep()
-    assert {folder.name for folder in (store.root / "jobs").iterdir()} == {
-        *ids[2:],
-        "f" * 32 + "-1",
-    }
+    kept = {folder.name for folder in (store.root / "jobs").iterdir()}
+    assert kept == {*ids[2:], other}
 
 
 def test_a_job_whose_run_would_find_no_room_is_refused_before_it_trains(tmp_path, pairs, result):
