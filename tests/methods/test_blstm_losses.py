@@ -34,37 +34,23 @@ def test_negative_pairs_cost_what_the_form_says(form, expected):
     np.testing.assert_allclose(negative_loss(COSINES, form, 0.2), expected, atol=1e-15)
 
 
-def test_the_contrastive_loss_is_a_mean_over_the_pairs_drawn():
-    """Of a positive pair, a quarter of the square of what is missing."""
-    for cosine, cost in ((1.0, 0.0), (0.0, 0.25), (-1.0, 1.0)):
-        E = torch.tensor([[cosine]])
-        assert contrastive(E, torch.ones(1, 1), torch.zeros(1, 1), "above", 0.0) == cost
-    E = torch.tensor([[1.0, 0.5], [0.5, 0.0]])
-    P, N = torch.eye(2), torch.tensor([[0.0, 1], [0, 0]])
-    assert contrastive(E, P, N, "above", 0.0) == pytest.approx((0 + 0.25 + 0.25) / 3)
-
-
-def test_triplet_and_softmax_compare_with_the_negatives_of_the_row():
-    E = torch.tensor([[0.9, 0.7, 0.1], [0.0, 0.5, 0.5]])
-    P = torch.tensor([[1.0, 0, 0], [0, 1, 0]])
-    N = torch.tensor([[0.0, 1, 1], [0, 0, 1]])
-    assert triplet(E, P, N, 0.4) == pytest.approx((0.2 + 0.4) / 2)
+def test_losses_of_a_batch():
+    """Contrastive, a mean over the pairs drawn; the others, over rows that have negatives."""
+    E, P, N = torch.tensor([[0.5, 0.5], [0.5, -1.0]]), torch.eye(2), torch.tensor([[0, 1], [0, 0]])
+    assert contrastive(E, P, N, "above", 0.0) == pytest.approx((0.0625 + 1 + 0.25) / 3)
+    E = torch.tensor([[0.9, 0.7, 0.1], [0.0, 0.5, 0.5]], requires_grad=True)
+    P, N = torch.tensor([[[1.0, 0, 0], [0, 1, 0]], [[0, 1, 1], [0, 0, 1]]])
+    assert triplet(E, P, N, 0.4).item() == pytest.approx((0.2 + 0.4) / 2)
     first = np.log1p(np.exp(-2.0) + np.exp(-8.0))
-    assert softmax(E, P, N, 10.0) == pytest.approx((first + np.log(2)) / 2, abs=1e-6)
-
-
-@pytest.mark.parametrize("loss", [lambda *a: softmax(*a, 10.0), lambda *a: triplet(*a, 0.4)])
-def test_rows_without_negatives_cost_nothing(loss):
-    E = torch.rand(2, 2, requires_grad=True)
-    value = loss(E, torch.eye(2), torch.zeros(2, 2))
-    (gradient,) = torch.autograd.grad(value, E)
-    assert value == 0 and not gradient.any()
+    assert softmax(E, P, N, 10.0).item() == pytest.approx((first + np.log(2)) / 2, abs=1e-6)
+    for loss, scale in ((softmax, 10.0), (triplet, 0.4)):
+        value = loss(E, P, 0 * N, scale)
+        assert value == 0 and not torch.autograd.grad(value, E)[0].any()
 
 
 def network(convolution=0):
     shape = Shape(6, 3, convolution, 2, 4, 5)
-    theta = torch.from_numpy(shape.start(np.random.RandomState(0)))
-    return shape, theta
+    return shape, torch.from_numpy(shape.start(np.random.RandomState(0)))
 
 
 def numbers(lengths, T):
@@ -151,11 +137,9 @@ def test_a_text_is_no_partner_of_itself_and_is_compared_on_both_sides():
     batches = Batches(Relevance(groups @ groups.T), same, 20, None, np.random.RandomState(0))
     for batch in batches.epoch():
         np.testing.assert_array_equal(batch.x, batch.y)
-        together_ = batch.x[:, None] // 4 == batch.y // 4
-        np.testing.assert_array_equal(
-            batch.positive, together_ & ~np.eye(len(batch.x), dtype=bool)
-        )
-        np.testing.assert_array_equal(batch.negative, ~together_)
+        together = batch.x[:, None] // 4 == batch.y // 4
+        np.testing.assert_array_equal(batch.positive, together ^ np.eye(len(batch.x), dtype=bool))
+        np.testing.assert_array_equal(batch.negative, ~together)
 
 
 def test_negatives_are_drawn_in_proportion():

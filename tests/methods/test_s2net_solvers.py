@@ -63,17 +63,14 @@ def test_lbfgs_steps_never_go_up():
 
 
 def test_lbfgs_first_step_has_the_length_asked_for():
-    # A slope without end: the first step is taken as it is, then doubled.
-    seen = []
+    seen, start = [], np.full((4, 3), 2.0)
 
-    def slope(x):
+    def slope(x):  # without end: the first step is taken as it is, then doubled
         seen.append(x)
         return float(x.sum()), np.ones_like(x)
 
-    start = np.full((4, 3), 2.0)
     next(lbfgs(slope, start, 0.01))
-    length = np.linalg.norm(seen[1] - start)
-    assert length == pytest.approx(0.01 * np.linalg.norm(start))
+    assert np.linalg.norm(seen[1] - start) == pytest.approx(0.01 * np.linalg.norm(start))
 
 
 def test_lbfgs_solves_an_ill_conditioned_quadratic_in_float32():
@@ -82,25 +79,20 @@ def test_lbfgs_solves_an_ill_conditioned_quadratic_in_float32():
     def quadratic(x):
         return float((scales * x * x).sum(dtype=np.float64)) / 2, scales * x
 
-    start = np.ones((20, 2), np.float32)
-    value, point = last(lbfgs(quadratic, start, 0.01), 150)
-    assert point.dtype == np.float32
-    assert value < 1e-6
+    value, point = last(lbfgs(quadratic, np.ones((20, 2), np.float32), 0.01), 150)
+    assert point.dtype == np.float32 and value < 1e-6
 
 
-def test_lbfgs_ends_at_a_minimum():
-    values = list(lbfgs(lambda x: (float((x * x).sum()), 2 * x), np.ones((2, 2)), 0.1))
-    assert values[-1][0] < 1e-12
-    assert list(lbfgs(lambda x: (1.0, np.zeros_like(x)), np.ones((2, 2)), 0.1)) == []
-
-
-def test_lbfgs_says_that_it_made_no_step():
-    def wrong(x):  # goes up where it says that it goes down
-        return float(x.sum()), -np.ones_like(x)
-
-    for function in (wrong, lambda x: (1.0, np.full_like(x, np.nan))):
+def test_lbfgs_ends_at_a_minimum_and_says_that_it_made_no_step():
+    start = np.ones((2, 2))
+    assert list(lbfgs(lambda x: (float((x * x).sum()), 2 * x), start, 0.1))[-1][0] < 1e-12
+    assert list(lbfgs(lambda x: (1.0, np.zeros_like(x)), start, 0.1)) == []
+    for wrong in (
+        lambda x: (float(x.sum()), -np.ones_like(x)),  # goes up where it says that it goes down
+        lambda x: (1.0, np.full_like(x, np.nan)),
+    ):
         with pytest.warns(ConvergenceWarning, match="no step down from its start"):
-            assert list(lbfgs(function, np.ones((2, 2)), 0.01)) == []
+            assert list(lbfgs(wrong, start, 0.01)) == []
 
 
 @pytest.fixture(scope="module")
@@ -113,21 +105,14 @@ def words():
 
 def test_what_the_start_hardly_reaches_counts_as_none(words):
     X, Y, _ = words
-    model = S2Net(
-        50, init="cl_lsi", loss="logistic", solver="lbfgs", fit_intercept=False, max_iter=3,
-        validation_fraction=0.0,
-    )  # fmt: skip
+    model = S2Net(50, init="cl_lsi", fit_intercept=False)
     start, _ = start_parameters(model, words, np.random.RandomState(0))
-    network = Network(X, Y, False, None)
     lengths = np.linalg.norm(X @ start[: X.shape[1]], axis=1)
     tiny = lengths < 1e-6
     assert tiny.sum() > (lengths == 0).sum(), "some are not exactly 0"
-    P, inverse = network.forward(start)[0]
+    P, inverse = Network(X, Y, False, None).forward(start)[0]
     assert not P[tiny].any() and not inverse[tiny].any()
     assert inverse[~tiny].all()
-    model.fit(*words)
-    assert model.n_iter_ == 3
-    assert (np.diff(model.loss_curve_) < 0).all()
 
 
 @pytest.mark.parametrize("shared", [False, True])
@@ -135,24 +120,22 @@ def test_the_first_step_of_an_offset_moves_no_item_that_had_no_direction(words, 
     X, Y, relevance = words
     if shared:
         X, Y = sp.csr_array(sp.hstack([X, 0 * Y])), sp.csr_array(sp.hstack([0 * X, Y]))
-    model = S2Net(
-        200, init="cl_lsi", shared=shared, solver="lbfgs", max_iter=3, validation_fraction=0.0
-    )
+    how = {"init": "cl_lsi", "shared": shared, "solver": "lbfgs", "max_iter": 3}
+    model = S2Net(200, **how, validation_fraction=0.0)
     start, _ = start_parameters(model, (X, Y, relevance), np.random.RandomState(0))
     kept, _, _ = active_rows((X, Y, relevance), start, shared, None)
     reached = np.linalg.norm(X @ start[: X.shape[1]], axis=1) > 1e-6
     assert not reached.all()
     np.testing.assert_array_equal(kept.toarray(), reached[:, None] * X.toarray())
-    for k in (200, 50):  # with 50, some are reached by lengths of 1e-5
-        model.set_params(n_components=k).fit(X, Y, relevance)
+    # With 50 components, some are reached by lengths of 1e-5.
+    for params in ({"n_components": 200}, {"n_components": 50}, {"fit_intercept": False}):
+        model.set_params(**params).fit(X, Y, relevance)
         assert model.n_iter_ == 3
         assert (np.diff(model.loss_curve_) < 0).all()
 
 
 def test_adam_follows_its_definition():
-    rng = np.random.default_rng(0)
-    start = rng.standard_normal((5, 3))
-    target = rng.standard_normal((5, 3))
+    start, target = np.random.default_rng(0).standard_normal((2, 5, 3))
     batches = Batches(np.eye(4), np.eye(4), Relevance.identity(4), 2, np.random.RandomState(0))
     seen = []
 
