@@ -54,14 +54,11 @@ def test_residuals_are_as_small_as_was_asked(tol):
 def test_a_flat_spectrum_ends_at_the_limit_with_the_best_so_far(monkeypatch):
     monkeypatch.setattr(_linalg, "SPARE", 20)
     rng = np.random.default_rng(0)
-    A = rotated(np.linspace(1, 2, SIDE), rng)
-    products = []
-
-    def apply(B):
-        products.append(B.shape[1])
-        return A @ B
-
-    values, V = leading_eigenpairs(apply, SIDE, 40, start=rng.standard_normal((SIDE, 20)))
+    A, products = rotated(np.linspace(1, 2, SIDE), rng), []
+    start = rng.standard_normal((SIDE, 20))
+    values, V = leading_eigenpairs(
+        lambda B: products.append(B.shape[1]) or A @ B, SIDE, 40, start=start
+    )
     assert sum(products) <= 2 * 40 + 20 + 20
     np.testing.assert_allclose(V.T @ V, np.eye(40), atol=1e-10)
     exact = np.linspace(2, 1, SIDE)[:40]
@@ -71,14 +68,11 @@ def test_a_flat_spectrum_ends_at_the_limit_with_the_best_so_far(monkeypatch):
 
 def test_progress_never_runs_backwards_or_over():
     rng = np.random.default_rng(0)
-    A = rotated(SPECTRA["decaying"], rng)
-    heard = []
-    how = {"start": rng.standard_normal((SIDE, 6)), "notify": lambda *step: heard.append(step)}
-    leading_eigenpairs(lambda B: A @ B, SIDE, 30, **how)
-    steps, totals = zip(*heard, strict=True)
-    assert list(steps) == sorted(steps)
-    assert len(set(totals)) == 1
-    assert max(steps) <= totals[0]
+    A, start, heard = rotated(SPECTRA["decaying"], rng), rng.standard_normal((SIDE, 6)), []
+    told = {"start": start, "notify": lambda *step: heard.append(step)}
+    leading_eigenpairs(lambda B: A @ B, SIDE, 30, **told)
+    assert heard == sorted(heard) and len({total for _, total in heard}) == 1
+    assert max(heard)[0] <= heard[0][1]
 
 
 def test_as_many_pairs_as_there_are_rows():

@@ -57,27 +57,14 @@ def test_nothing_stored(shape):
     assert products.matmat(np.ones((shape[1], 0))).shape == (shape[0], 0)
 
 
-def test_the_transpose_is_made_once_and_only_when_needed():
-    products = Products(sp.random_array((20, 10), density=0.3, format="csr", random_state=RNG))
-    products.matmat(np.ones((10, 2)))
-    assert products._transpose is None
-    products.rmatmat(np.ones((20, 2)))
-    kept = products._transpose
-    products.rmatmat(np.ones((20, 2)))
-    assert products._transpose is kept
-
-
-def test_half_precision_rounds_one_factor_to_bfloat16():
-    A = sp.random_array((70, 50), density=0.3, format="csr", rng=RNG, dtype=np.float32)
-    B, C = (RNG.standard_normal((n, 600)).astype(np.float32) for n in (50, 70))
-    products = Products(A)
-    for left, right, found in (
-        (A, B, products.matmat(B, half=True)),
-        (A.T, C, products.rmatmat(C, half=True)),
-    ):
-        assert found.dtype == np.float32
-        rounded = torch.from_numpy(right).bfloat16().float().numpy()
-        np.testing.assert_allclose(found, left @ rounded, atol=1e-5)
-    # Of float64 data nothing is rounded.
-    double = Products(A.astype(np.float64)).matmat(B.astype(np.float64), half=True)
-    np.testing.assert_allclose(double, A.astype(np.float64) @ B, atol=1e-12)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_half_precision_rounds_one_factor_of_float32_to_bfloat16(dtype):
+    A = sp.random_array((70, 50), density=0.3, format="csr", rng=RNG, dtype=dtype)
+    B, C = (RNG.standard_normal((n, 600)).astype(dtype) for n in (50, 70))
+    forth, back = Products(A).matmat(B, half=True), Products(A).rmatmat(C, half=True)
+    assert forth.dtype == back.dtype == dtype
+    if dtype == np.float32:
+        B, C = (torch.from_numpy(Z).bfloat16().float().numpy() for Z in (B, C))
+    error = 1e-5 if dtype == np.float32 else 1e-12
+    np.testing.assert_allclose(forth, A @ B, atol=error)
+    np.testing.assert_allclose(back, A.T @ C, atol=error)

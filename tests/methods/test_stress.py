@@ -104,28 +104,17 @@ def injured(rng, A):
     n, d = A.shape
     row, column = (rng.integers(size, size=int(rng.integers(1, size + 1))) for size in A.shape)
     for injury in rng.choice(12, int(rng.integers(0, 4)), replace=False):
-        if injury == 0:
-            A[row] = A[row[0]]
-        elif injury == 1:
-            A[:, column] = A[:, [column[0]]]
-        elif injury == 2:
-            A[row] = 0
-        elif injury == 3:
-            A[:, column] = 0
-        elif injury == 4:
-            A[row] = 1
-        elif injury == 5:
-            A[:, column] = 1
-        elif injury == 6:
-            A[:, column[0]] *= 1e6
-        elif injury == 7:
-            A[row[0]] *= 1e6
+        B, some = (A, row) if injury in (0, 2, 4, 7) else (A.T, column)
+        if injury < 2:
+            B[some] = B[some[0]]
+        elif injury < 6:
+            B[some] = injury // 4
+        elif injury < 8:
+            B[some[0]] *= 1e6
         elif injury == 8:
             A += 1e6 * np.outer(np.ones(n), np.abs(A).max() * (np.arange(d) == column[0]))
-        elif injury == 9:
-            A *= 1e-8
-        elif injury == 10:
-            A *= 1e8
+        elif injury < 11:
+            A *= 1e-8 if injury == 9 else 1e8
         elif rng.random() < 0.3:
             A[:] = 0
     return A
@@ -198,16 +187,13 @@ def parameters(rng, cls):
         else:
             low, high = spec.low, spec.high
             base = abs(spec.default) if isinstance(spec.default, (int, float)) else 1
-            numbers = [low, high, (low or 0) + 1e-3, base / 10, base * 10, 1]
+            pool += [low] * (low is not None and spec.closed in ("left", "both"))
+            pool += [high] * (high is not None and spec.closed in ("right", "both"))
+            numbers = [(low or 0) + 1e-3, base / 10, base * 10, 1]
             if spec.kind == "int":
-                numbers = [low, high, (low or 0) + 1, base + 3]
-            pool += [
-                v
-                for v in numbers
-                if v is not None
-                and (low is None or v > low or (v == low and spec.closed in ("left", "both")))
-                and (high is None or v < high or (v == high and spec.closed in ("right", "both")))
-            ]
+                numbers = [(low or 0) + 1, base + 3]
+            least, most = (-np.inf if low is None else low), (np.inf if high is None else high)
+            pool += [number for number in numbers if least < number < most]
         chosen[spec.name] = pool[rng.integers(len(pool))] if pool else spec.default
     return chosen
 
