@@ -33,7 +33,7 @@ settings.load_profile("simviz")
 
 # Scripts that make golden numbers need a library that does not fit beside ours. No doctests
 # are collected from files of fixtures: Python would take the second of that name for the first.
-_FIXTURES = (".", "app", "e2e", "experiments")
+_FIXTURES = (".", "app", "e2e")
 collect_ignore = ["methods/golden", *(f"{folder}/conftest.py" for folder in _FIXTURES)]
 
 

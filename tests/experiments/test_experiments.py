@@ -21,9 +21,7 @@ from simviz.data import Items, PairSet
 from simviz.evaluation import paired_randomization
 from simviz.exceptions import DatasetError, JobCancelled, StoreError
 from simviz.experiments import (
-    VERDICTS,
     Claim,
-    Experiment,
     Figure,
     Findings,
     Parts,
@@ -41,6 +39,8 @@ from simviz.experiments.__main__ import main
 from simviz.experiments._bench import tried
 from simviz.experiments._claims import PUBLISHED, ClaimSpec, Judge
 from simviz.experiments._progress import request_key
+from simviz.experiments.s2net_graded import with_snippets
+from simviz.experiments.s2net_languages import AcrossLanguages
 from simviz.features import Tfidf
 from simviz.methods import all_methods, get_method
 from simviz.methods.s2net import S2Net
@@ -52,107 +52,104 @@ BETTER = RNG.random(80)
 WORSE = BETTER - 0.1 * RNG.random(80)
 
 
+@pytest.fixture
+def all_kept(monkeypatch):
+    """Has every fit kept, however short."""
+    monkeypatch.setattr("simviz.experiments._progress.WORTH_KEEPING", 0)
+
+
 @pytest.mark.parametrize("name", all_experiments())
-def test_an_experiment_says_what_it_is(name):
+def test_an_experiment_says_what_it_is_and_every_set_was_timed(name):
     experiment = get_experiment(name)
-    assert isinstance(experiment, Experiment) and experiment.id == name
-    for told in (experiment.title, experiment.shown_as, experiment.needs, experiment.demo):
-        assert told
+    assert experiment.id == name
+    assert all((experiment.title, experiment.shown_as, experiment.needs, experiment.demo))
     assert experiment.sentence.endswith(("?", "."))
     assert set(experiment.methods) <= set(all_methods())
-    assert 0 < experiment.minutes < 15
     assert len({experiment.demo, *experiment.sets}) > 1, "each claim on two sets"
     assert experiment.selected_methods(None) == experiment.methods
     with pytest.raises(ValueError, match="no method of"):
         experiment.selected_methods(["no such"])
-
-
-def test_an_unknown_experiment_is_guessed():
-    with pytest.raises(ValueError, match="Did you mean 's2net_graded'"):
-        get_experiment("s2net_grade")
+    assert 0 < experiment.estimate("demo") == experiment.minutes < 15
+    assert experiment.full_minutes.keys() == {experiment.demo, *experiment.sets}
+    for data, minutes in experiment.full_minutes.items():
+        assert experiment.estimate("full", data) == minutes
+    assert experiment.estimate("full") == experiment.full_minutes[experiment.demo]
 
 
 # -- claims ---------------------------------------------------------------------------
 
 
+def claim_of(comparison, **how):
+    return Claim.tested("A is ahead.", comparison, **how)
+
+
 def test_a_claim_of_being_ahead_needs_sign_and_p():
-    found = paired_randomization(BETTER, WORSE)
-    claim = Claim.tested("A is ahead.", found, "MRR", paper=found)
-    assert claim.verdict == "holds"
-    assert "paired randomisation, 80 queries" in claim.test
-    assert claim.paper_test.endswith("p < 0.001")
-    assert claim.numbers().startswith("MRR: +0.0")
-    assert Claim.tested("B is ahead.", found.swapped()).verdict == "does not hold"
+    ahead, level = paired_randomization(BETTER, WORSE), paired_randomization(BETTER, BETTER)
+    few = paired_randomization(BETTER[:1], WORSE[:1])
     unsure = paired_randomization(BETTER[:4], BETTER[:4] - [0.1, 0.1, -0.1, 0.0])
-    assert Claim.tested("A is ahead.", unsure).verdict == "undecided"
-    assert Claim.tested("B is ahead.", unsure.swapped()).verdict == "undecided"
-    level = paired_randomization(BETTER, BETTER)
-    assert Claim.tested("A is ahead.", level).verdict == "undecided"
-    few = Claim.tested("A is ahead.", paired_randomization(BETTER[:1], WORSE[:1]))
-    assert few.verdict == "undecided" and "Too few" in few.numbers()
+    assert (
+        claim_of(ahead).verdict == "holds" and claim_of(ahead.swapped()).verdict == "does not hold"
+    )
+    others = unsure, unsure.swapped(), level, few
+    assert {claim_of(one).verdict for one in others} == {"undecided"}
+    assert "Too few" in claim_of(few).numbers()
+    claim = claim_of(ahead, quantity="MRR", paper=ahead)
+    assert "paired randomisation, 80 queries" in claim.test
+    assert claim.paper_test.endswith("p < 0.001") and claim.numbers().startswith("MRR: +0.0")
+    assert Claim("A is ahead.").verdict == "not comparable"
 
 
 def test_data_at_the_ceiling_decide_nothing():
     found = paired_randomization(BETTER, WORSE)
-    high = Claim.tested("A is ahead.", found, "MRR", values=(0.996, 0.992))
-    assert high.verdict == "undecided"
+    high = claim_of(found, quantity="MRR", values=(0.996, 0.992))
     assert "0.996 − 0.992" in high.numbers() and "ceiling" in high.numbers()
-    assert Claim.tested("A is ahead.", found, values=(0.996, 0.98)).verdict == "holds"
-    assert (
-        Claim.tested("Level.", found, kind="level", margin=0.5, values=(0.999, 0.995)).verdict
-        == "undecided"
-    )
+    level = claim_of(found, kind="level", margin=0.5, values=(0.999, 0.995))
+    assert high.verdict == level.verdict == "undecided"
+    assert claim_of(found, values=(0.996, 0.98)).verdict == "holds"
 
 
 def test_a_claim_over_dimensions_is_told_by_dimension():
     ahead, level = paired_randomization(BETTER, WORSE), paired_randomization(BETTER, BETTER)
-    made = {
-        k: Claim.tested(f"k = {k}", one) for k, one in {5: ahead, 10: ahead, 20: level}.items()
-    }
-    claim = Claim.at_every("A is ahead at every k.", made.values())
-    assert claim.verdict == "undecided"
-    assert claim.numbers() == "holds at k = 5, k = 10; undecided at k = 20"
-    assert claim.test == made[5].test
-    assert Claim.at_every("A is ahead.", [made[5], made[10]]).verdict == "holds"
-    behind = Claim.tested("k = 40", ahead.swapped())
-    assert Claim.at_every("A is ahead.", [*made.values(), behind]).verdict == "does not hold"
-    assert Claim.at_every("A is ahead.", []).verdict == "not comparable"
+    found = {5: ahead, 10: ahead, 20: level, 40: ahead.swapped()}
+    made = [Claim.tested(f"k = {k}", one) for k, one in found.items()]
+    claims = [Claim.at_every("A is ahead.", made[:n]) for n in (2, 3, 4, 0)]
+    assert [claim.verdict for claim in claims] == [
+        "holds", "undecided", "does not hold", "not comparable",
+    ]  # fmt: skip
+    assert claims[1].numbers() == "holds at k = 5, k = 10; undecided at k = 20"
+    assert claims[1].test == made[0].test
 
 
 def test_the_papers_numbers_stand_beside_ours():
-    values = {"A": BETTER, "B": WORSE, "C": BETTER}
-    wanted = [("A", "B", "A is ahead of B."), ("A", "C", "A is ahead of C."), ("A", "D", "Of D.")]
-    told = [ClaimSpec(said=said, rows=(one, other)) for one, other, said in wanted]
+    values = {"": {"A": BETTER, "B": WORSE, "C": BETTER}}
+    told = [ClaimSpec(said=f"A is ahead of {other}.", rows=("A", other)) for other in "BCD"]
     judge = Judge(quantity="MRR, {} − {}".format)
-    first, second, third = judge.claims(
-        told, {"": values}, lambda one: "{} before {}".format(*one.rows)
-    )
-    assert first.verdict == "holds" and first.published == "A before B"
-    assert second.verdict == "undecided" and second.published == "A before C"
-    assert third.verdict == "not comparable" and third.numbers() == "D was not run."
+    made = judge.claims(told, values, lambda one: "{} before {}".format(*one.rows))
+    assert [claim.verdict for claim in made] == ["holds", "undecided", "not comparable"]
+    assert [claim.published for claim in made] == ["A before B", "A before C", "A before D"]
+    assert made[2].numbers() == "D was not run."
 
 
-def judged(told, values, **how):
-    judge = Judge(quantity=lambda one, other, on: f"{one} − {other} on {on}", **how)
+def judged(told, values):
+    judge = Judge(quantity="{} − {} on {}".format)
     (claim,) = judge.claims([told], values, lambda one: "said")
     return claim
 
 
 def test_a_star_stands_for_every_row_that_has_both():
-    values = {
-        "MRR": {"A, 5": BETTER, "B, 5": WORSE, "A, 10": WORSE, "B, 10": BETTER, "A, 20": BETTER}
-    }
+    rows = {"A, 5": BETTER, "B, 5": WORSE, "A, 10": WORSE, "B, 10": BETTER, "A, 20": BETTER}
     told = ClaimSpec(said="Everywhere.", rows=("A, *", "B, *"), on="MRR", part="k = {}")
-    claim = judged(told, values)
-    assert [part.statement for part in claim.parts] == ["k = 5", "k = 10"]
-    assert [part.verdict for part in claim.parts] == ["holds", "does not hold"]
+    claim = judged(told, {"MRR": rows})
+    assert [(part.statement, part.verdict, part.published) for part in claim.parts] == [
+        ("k = 5", "holds", ""), ("k = 10", "does not hold", ""),
+    ]  # fmt: skip
     assert claim.parts[0].quantity.startswith("A, 5 − B, 5 on MRR, ")
-    assert claim.published == "said" and claim.parts[0].published == ""
+    assert claim.published == "said"
     assert all("Holm, 2 comparisons" in part.test for part in claim.parts)
     others = ClaimSpec(
         said="No other.", rows=("A, 5", "*"), on="MRR", kind="no worse", but=("B*",)
     )
-    parts = judged(others, values).parts
+    parts = judged(others, {"MRR": rows}).parts
     assert [part.statement for part in parts] == ["A, 10", "A, 20"]
     assert judged(others, {}).reason == "Nothing of it was run."
 
@@ -171,25 +168,17 @@ def test_claims_of_a_family_are_corrected_together_and_others_are_not():
 
 
 def test_level_is_shown_by_an_interval_and_not_by_a_large_p():
-    def level(found, margin, kind="level"):
-        return Claim.tested("They are level.", found, kind=kind, margin=margin)
-
-    found = paired_randomization(BETTER, BETTER + 0.001 * RNG.normal(size=80))
-    assert level(found, 0.01).verdict == "holds"
-    assert level(found, 0.0001).verdict == "undecided"
+    near = paired_randomization(BETTER, BETTER + 0.001 * RNG.normal(size=80))
     apart = paired_randomization(BETTER, WORSE)
-    assert level(apart, 0.0001).verdict == "does not hold"
-    assert "95% interval within ±0.01" in level(found, 0.01).test
-    no_worse = level(apart, 0.0001, "no worse")
-    assert no_worse.verdict == "holds" and "95% interval above −0.0001" in no_worse.test
-    worse = level(apart.swapped(), 0.0001, "no worse")
-    assert worse.verdict == "does not hold"
-
-
-def test_what_was_not_run_is_not_comparable():
-    assert Claim("A is ahead.", reason="A was not run.").verdict == "not comparable"
-    assert Claim("A is ahead.").verdict == "not comparable"
-    assert {"holds", "does not hold", "undecided", "not comparable"} == set(VERDICTS)
+    for found, margin, kind, verdict, words in (
+        (near, 0.01, "level", "holds", "within ±0.01"),
+        (near, 0.0001, "level", "undecided", "within ±0.0001"),
+        (apart, 0.0001, "level", "does not hold", "within ±0.0001"),
+        (apart, 0.0001, "no worse", "holds", "above −0.0001"),
+        (apart.swapped(), 0.0001, "no worse", "does not hold", "above −0.0001"),
+    ):
+        claim = claim_of(found, kind=kind, margin=margin)
+        assert claim.verdict == verdict and f"95% interval {words}," in claim.test
 
 
 # -- findings -------------------------------------------------------------------------
@@ -218,51 +207,44 @@ def found():
 def test_findings_are_read_again_as_they_were_written():
     tree = json.loads(json.dumps(found().to_json(), allow_nan=False))
     again = Findings.from_json(tree)
-    assert again.tables == found().tables
-    assert again.notes == found().notes and again.seconds == 1.5
+    assert again.to_json() == tree
+    assert (again.tables, again.notes) == (found().tables, found().notes)
     assert math.isnan(again.figures[0].series[0].y[0])
-    assert [c.verdict for c in again.claims] == ["holds", "not comparable", "undecided"]
-    assert again.claims[2].parts[0].statement == "k = 2"
-    assert tree["claims"][0]["verdict"] == "holds"
+    verdicts = ["holds", "not comparable", "undecided"]
+    assert [claim["verdict"] for claim in tree["claims"]] == verdicts
     with pytest.raises(ValueError, match="cannot be read"):
         Findings.from_json({"experiment": "a"})
+    with pytest.raises(ValueError, match="2 columns; a row has 1 cells"):
+        Table("Table 1", ("a", "b"), (("x",),))
 
 
 def test_every_experiment_has_results_that_say_of_papers_what_published_toml_has():
     assert known_findings().keys() == all_experiments().keys()
     for name, found in known_findings().items():
         paper = all_experiments()[name].paper.id
-        words = {
-            w for p, said in PUBLISHED.statements.items() if p[0] == paper for w in said.values()
+        known = [said for place, said in PUBLISHED.statements.items() if place[0] == paper]
+        words = {text for said in known for text in said.values()} | {
+            PUBLISHED.text_of(*place, a, "ahead of", b)
+            for place, numbers in PUBLISHED.numbers.items()
+            for a, b in permutations(numbers, 2)
+            if place[0] == paper and numbers[a] > numbers[b]
         }
-        for place, numbers in PUBLISHED.numbers.items():
-            if place[0] == paper:
-                words |= {
-                    PUBLISHED.text_of(*place, a, "ahead of", b)
-                    for a, b in permutations(numbers, 2)
-                    if numbers[a] > numbers[b]
-                }
         for one in found:
             assert one.size == "full" and one.tables and one.claims
             assert {claim.published for claim in one.claims} <= words, name
 
 
-def test_a_row_needs_a_cell_for_every_column():
-    with pytest.raises(ValueError, match="2 columns; a row has 1 cells"):
-        Table("Table 1", ("a", "b"), (("x",),))
-
-
 def test_findings_are_written_for_readers_and_for_spreadsheets():
     text = to_markdown(get_experiment("s2net_languages"), found())
-    assert "| OPCA |  |" in text and "0.512" in text
-    assert "few \\| pairs" in text
-    assert "✓ holds" in text and "– not comparable" in text and "? undecided" in text
-    assert "… at k = 2" in text
+    for words in (
+        "| OPCA |  |", "0.512", "few \\| pairs", "✓ holds", "– not comparable", "? undecided",
+        "… at k = 2",
+    ):  # fmt: skip
+        assert words in text
     assert text.endswith("```\n")
     lines = tables_csv(found().tables).splitlines()
     assert lines == ["Table 1", "method,MRR", "'=CCA,0.51234", "OPCA,"]
-    two = tables_csv([*found().tables, *found().tables]).splitlines()
-    assert two == [*lines, "", *lines]
+    assert tables_csv([*found().tables] * 2).splitlines() == [*lines, "", *lines]
 
 
 # -- progress -------------------------------------------------------------------------
@@ -282,13 +264,11 @@ def test_progress_is_told_in_order_and_may_stop():
 
 
 @pytest.mark.parametrize("stop", [True, False])
-def test_a_model_that_was_stopped_is_not_kept(stop, tmp_path, monkeypatch):
-    monkeypatch.setattr("simviz.experiments._progress.WORTH_KEEPING", 0)
+def test_a_model_that_was_stopped_is_not_kept(stop, tmp_path, all_kept):
     progress = Progress(lambda *_: stop, folder=tmp_path)
     model = S2Net(4, max_iter=2, init="random").set_callbacks(progress.part(0, 1).listen("a"))
     progress.fitted(model, np.eye(8), np.eye(8))
     assert len(list(tmp_path.iterdir())) == (not stop)
-    Progress()("nobody hears")
 
 
 # -- parts ----------------------------------------------------------------------------
@@ -298,21 +278,14 @@ def test_a_model_that_was_stopped_is_not_kept(stop, tmp_path, monkeypatch):
 def folder(tmp_path):
     def write(name, lines, packed):
         opened = gzip.open if packed else open
-        path = tmp_path / (f"{name}.gz" if packed else name)
-        with opened(path, "wt", encoding="utf-8") as file:
+        with opened(tmp_path / (f"{name}.gz" if packed else name), "wt", encoding="utf-8") as file:
             file.write("\n".join(lines) + "\n")
 
     def make(split="split.tsv", packed=True, n=10):
-        names = range(n)
-        for side in "xy":
-            rows = [json.dumps({"id": f"{side}{i}", "text": f"{side} {i}"}) for i in names]
-            if side == "x":
-                rows = [
-                    json.dumps({"id": f"x{i}", "text": f"x {i}", "snippets": f"a\n{i}"})
-                    for i in names
-                ]
-            write(f"{side}.jsonl", rows, packed)
-        judged = [f"x{i}\ty{i}\t2" for i in names] + ["x0\ty1\t0"]
+        for side, more in (("x", {"snippets": "a\nb"}), ("y", {})):
+            rows = ({"id": f"{side}{i}", "text": f"{side} {i}", **more} for i in range(n))
+            write(f"{side}.jsonl", map(json.dumps, rows), packed)
+        judged = [f"x{i}\ty{i}\t2" for i in range(n)] + ["x0\ty1\t0"]
         write("relevance.tsv", ["x_id\ty_id\tgrade", *judged], packed)
         if split:
             side = "x" if split == "split.tsv" else "y"
@@ -324,14 +297,18 @@ def folder(tmp_path):
     return make
 
 
-@pytest.mark.parametrize("packed", [True, False])
-def test_a_folder_is_read_as_it_is_divided(folder, packed):
-    parts = read_parts(folder(packed=packed))
-    assert [len(p.x) for p in (parts.train, parts.validation, parts.test)] == [6, 1, 2]
-    assert parts.test.y.ids.tolist() == ["y7", "y8"], "the last one is in no part"
-    assert parts.train.x.metadata["snippets"][1] == "a\n1"
-    assert parts.train.relevance.unjudged == "ignore"
-    assert parts.train.relevance.matrix.toarray()[0, 1] == -1, "a grade of 0 is a judgment"
+@pytest.mark.parametrize(
+    ("split", "n", "sizes"),
+    [("split.tsv", 10, [6, 1, 2]), ("y_split.tsv", 10, [6, 1, 2]), (None, 40, [28, 4, 8])],
+)
+def test_a_folder_is_read_as_it_is_divided(folder, split, n, sizes):
+    parts = read_parts(folder(split, n=n), seed=1)
+    assert [len(p.x) for p in (parts.train, parts.validation, parts.test)] == sizes
+    if split:
+        assert parts.test.y.ids.tolist() == ["y7", "y8"], "the last one is in no part"
+        assert parts.train.x.metadata["snippets"][1] == "a\nb"
+        assert parts.train.relevance.unjudged == "ignore"
+        assert parts.train.relevance.matrix.toarray()[0, 1] == -1, "a grade of 0 is a judgment"
 
 
 def test_all_documents_may_be_in_every_part(folder):
@@ -343,31 +320,16 @@ def test_all_documents_may_be_in_every_part(folder):
     assert "train 6 × 10" in parts.describe()
 
 
-def test_the_other_side_may_be_divided(folder):
-    parts = read_parts(folder("y_split.tsv"))
-    assert len(parts.train.y) == 6 and len(parts.test.y) == 2
-
-
-def test_without_a_division_one_is_made(folder):
-    parts = read_parts(folder(None, n=40), seed=1)
-    assert len(parts.train.x) + len(parts.validation.x) + len(parts.test.x) == 40
-
-
 def test_what_cannot_be_read_is_named(folder, tmp_path):
-    with pytest.raises(DatasetError, match="is no folder"):
-        read_parts(tmp_path / "nowhere")
-    with pytest.raises(DatasetError, match="holds no file"):
-        read_parts(tmp_path)
     made = folder(packed=False)
-    (made / "split.tsv").write_text("id\tsplit\nx0\tlater\n")
-    with pytest.raises(DatasetError, match="has 'later' in column 'split'"):
-        read_parts(made)
-    (made / "relevance.tsv").write_text("x_id\ty_id\tgrade\nx0\ty99\t1\n")
-    with pytest.raises(DatasetError, match=r"relevance\.tsv, line 2"):
-        read_parts(made)
-    (made / "x.jsonl").write_text('{"id": "a"}\n')
-    with pytest.raises(DatasetError, match=r"x\.jsonl has one column only"):
-        read_parts(made)
+    for name, text, words in (
+        ("split.tsv", "id\tsplit\nx0\tlater\n", "has 'later' in column 'split'"),
+        ("relevance.tsv", "x_id\ty_id\tgrade\nx0\ty99\t1\n", r"relevance\.tsv, line 2"),
+        ("x.jsonl", '{"id": "a"}\n', r"x\.jsonl has one column only"),
+    ):
+        (made / name).write_text(text)
+        with pytest.raises(DatasetError, match=words):
+            read_parts(made)
 
 
 # -- command line ---------------------------------------------------------------------
@@ -393,7 +355,7 @@ def test_what_is_printed_does_not_depend_on_the_cores_of_the_machine():
 
 
 @pytest.fixture
-def counted(monkeypatch):
+def counted(monkeypatch, all_kept):
     """What an experiment that trains nothing was run on."""
     runs = []
 
@@ -405,7 +367,6 @@ def counted(monkeypatch):
         progress("Half", 0.5)
         return Findings(self.id, data.name, "few", size, seed, claims=found().claims)
 
-    monkeypatch.setattr("simviz.experiments._progress.WORTH_KEEPING", 0)
     monkeypatch.setattr(type(get_experiment("s2net_languages")), "run", run)
     monkeypatch.setattr(type(get_experiment("s2net_languages")), "sets", ("one", "two"))
     return runs
@@ -511,37 +472,10 @@ def test_a_request_is_all_that_it_says():
         request_key(object())
 
 
-@pytest.mark.filterwarnings("ignore:.*more than the data can give")
-def test_rows_with_everything_kept_are_those_with_nothing_kept(
-    tmp_path, monkeypatch, few_settings
-):
-    monkeypatch.setattr("simviz.experiments._progress.WORTH_KEEPING", 0)
-    experiment = get_experiment("s2net_languages")
-    data = experiment.prepared(aligned(150, share=0.3))
-    methods = ["cl_lsi", "opca", "s2net"]
-
-    def run(folder):
-        tree = experiment.run(data, methods=methods, progress=Progress(folder=folder)).to_json()
-        times = tree["tables"].pop()
-        assert times["title"] == "Training times"
-        return tree, [row[1] for row in times["rows"]]
-
-    (nothing, _), (making, took), (reading, read) = run(None), run(tmp_path), run(tmp_path)
-    assert making == nothing and reading == nothing
-    s2net, opca, cl_lsi = range(3)
-    assert (read[s2net], read[cl_lsi]) == pytest.approx((took[s2net], took[cl_lsi]))
-    assert min(took) > 0 and read[opca] != took[opca], "a path of ridges is gone again"
-    found = {tuple(row[:2]): tuple(row[3:6]) for row in nothing["tables"][-1]["rows"]}
-    assert len(set(found.values())) > 3, "what is changed changes something"
-
-
 @pytest.mark.parametrize("id", ["s2net_graded", "web_ranking"])
-def test_what_was_learned_before_an_end_is_not_learned_again(id, tmp_path, monkeypatch):
-    monkeypatch.setattr("simviz.experiments._progress.WORTH_KEEPING", 0)
-    learned = {"n_components": (4, 8), "loss": ("logistic",), "learning_rate": (0.1,)}
-    grids = {"demo": {"pca": {"n_components": (20,)}, "s2net": learned}}
+def test_what_was_learned_before_an_end_is_not_learned_again(id, tmp_path, monkeypatch, all_kept):
     experiment = get_experiment(id)
-    monkeypatch.setattr(type(experiment), "grids", grids)
+    monkeypatch.setattr(type(experiment), "grids", grids_of((4, 8)))
     data = experiment.prepared(graded())
     begun, fit = [], S2Net.fit
 
@@ -554,27 +488,20 @@ def test_what_was_learned_before_an_end_is_not_learned_again(id, tmp_path, monke
     monkeypatch.setattr(S2Net, "fit", ended)
 
     def run(folder):
-        return experiment.run(data, methods=["s2net"], progress=Progress(folder=folder))
+        found = experiment.run(data, methods=["s2net"], progress=Progress(folder=folder))
+        tables = {table.title: table.rows for table in found.tables}
+        times = dict(tables.pop("Training times", ()))
+        return found.claims, tables, times.get("S2Net")
 
     with pytest.raises(JobCancelled):
         run(tmp_path)
-    found = run(tmp_path)
+    *found, took = run(tmp_path)
+    *again, read = run(tmp_path)
     assert begun == [4, 8, 8]
-    whole = run(None)
+    *whole, _ = run(None)
     assert begun == [4, 8, 8, 4, 8]
-    assert found.claims == whole.claims
-    for one, other in zip(found.tables, whole.tables, strict=True):
-        assert one == other or one.title == other.title == "Training times"
-
-
-@pytest.mark.parametrize("name", all_experiments())
-def test_every_set_was_timed(name):
-    experiment = get_experiment(name)
-    assert experiment.estimate("demo") == experiment.minutes
-    assert experiment.full_minutes.keys() == {experiment.demo, *experiment.sets}
-    for data in experiment.sets:
-        assert experiment.estimate("full", data) == experiment.full_minutes[data]
-    assert experiment.estimate("full") == experiment.full_minutes[experiment.demo]
+    assert found == again == whole
+    assert read == pytest.approx(took)
 
 
 def test_results_of_another_revision_are_of_another_protocol(monkeypatch):
@@ -609,62 +536,77 @@ def graded():
     x = [" ".join(rng.choice(subjects[s], 4)) for s in about]
     y = [" ".join(rng.choice(subjects[s], 9)) for s in about]
     grade = 1.0 * (about[:, None] == about) + np.eye(60)
-    sides = [
-        Items([f"{side}{i}" for i in range(60)], texts, "text")
-        for side, texts in (("x", x), ("y", y))
-    ]
-    rows, columns = np.nonzero(grade)
-    judged = Relevance.from_pairs(
-        rows, columns, grade[rows, columns], shape=(60, 60), unjudged="negative"
-    )
-    return PairSet(sides[0], sides[1], judged, name="made up")
+    at = np.nonzero(grade)
+    judged = Relevance.from_pairs(*at, grade[at], shape=(60, 60), unjudged="negative")
+    return PairSet.from_texts(x, y, judged, name="made up")
+
+
+def grids_of(sizes, pca=(20,), rates=(0.1,)):
+    """A few settings of S2Net and of PCA."""
+    learned = {"n_components": sizes, "loss": ("logistic",), "learning_rate": rates}
+    return {"demo": {"pca": {"n_components": pca}, "s2net": learned}}
+
+
+@pytest.fixture
+def few_settings(monkeypatch):
+    """Has the experiment on languages try little, for each setting trains a network."""
+    few = {
+        "n_components": (5, 10),
+        "regularization": (1.0,),
+        "learning_rate": (0.1,),
+        "max_iter": (3,),
+    }
+    demo = {
+        method: {name: few.get(name, values) for name, values in grid.items()}
+        for method, grid in AcrossLanguages.grids["demo"].items()
+    }
+    for topics in ("cplsa", "jplsa"):
+        demo[topics]["n_components"] = (5,)
+    monkeypatch.setattr(AcrossLanguages, "grids", {"demo": demo})
+    studies = [o for o in AcrossLanguages.studies if o[1] not in ("1", "20", "0.001", "0.01")]
+    monkeypatch.setattr(AcrossLanguages, "studies", studies)
 
 
 def test_languages_are_run_on_pairs_that_fit(few_settings):
     experiment = get_experiment("s2net_languages")
-    pairs = aligned()
+    pairs, told = aligned(), []
     assert not experiment.refusal(pairs) and experiment.refusal(graded())
-    told = []
-    result = experiment.run(
-        experiment.prepared(pairs),
-        progress=Progress(lambda words, fraction: told.append(fraction)),
-    )
+    progress = Progress(lambda words, fraction: told.append(fraction))
+    result = experiment.run(experiment.prepared(pairs), progress=progress)
     assert told == sorted(told)
     assert len(result.claims) == 13
     open_ = [claim.statement for claim in result.claims if claim.verdict == "not comparable"]
     assert open_ == ["S2Net with a quarter of OPCA's dimensions ranks no worse."]
-    assert result.tables[2].rows != result.tables[3].rows, "of test and of validation"
-    *rows, published = result.tables[0].rows
-    for row, watched in zip(rows, result.tables[3].rows, strict=True):
-        assert row[8] == max(value for value in watched[1:] if value is not None)
-    assert published[:2] == ("S2Net as published", 10)
-    assert published[9].startswith("from OPCA") and published[9].endswith("logistic")
-    times = {row[0]: row[1] for row in result.tables[5].rows}
-    assert [*times] == [row[0] for row in result.tables[2].rows]
-    assert all(seconds > 0 for seconds in times.values())
-    studied = [row[:3] for row in result.tables[4].rows]
-    assert studied[:3] == [("start", name, 10) for name in ("random numbers", "OPCA", "CL-LSI")]
-    assert {what for what, *_ in studied[3:]} == {"solver", "slope γ", "penalty β, to the end"}
-    assert [row[0] for row in result.tables[0].rows][:2] == ["S2Net", "OPCA"]
+    chosen, _, tested, watched, studied, times = (table.rows for table in result.tables)
+    assert tested != watched, "of test and of validation"
+    for row, seen in zip(chosen[:-1], watched, strict=True):
+        assert row[8] == max(value for value in seen[1:] if value is not None)
+    assert chosen[-1][:2] == ("S2Net as published", 10)
+    assert chosen[-1][9].startswith("from OPCA") and chosen[-1][9].endswith("logistic")
+    assert [row[0] for row in times] == [row[0] for row in tested]
+    assert all(row[1] > 0 for row in times)
+    starts = [("start", name, 10) for name in ("random numbers", "OPCA", "CL-LSI")]
+    assert [row[:3] for row in studied[:3]] == starts
+    assert {row[0] for row in studied[3:]} == {"solver", "slope γ", "penalty β, to the end"}
+    assert [row[0] for row in chosen[:2]] == ["S2Net", "OPCA"]
     assert result.tables[0].columns[3] == "accuracy level with"
-    assert result.tables[0].rows[0][3] and result.tables[0].rows[0][7] == 0.797
-    watched, tested = result.figures
-    assert {s.method for s in watched.series} == set(experiment.methods)
-    assert "validation" in watched.title and "test" in tested.title
-    for figure, table in ((watched, result.tables[3]), (tested, result.tables[2])):
-        for series, row in zip(figure.series, table.rows, strict=True):
+    assert chosen[0][3] and chosen[0][7] == 0.797
+    assert {series.method for series in result.figures[0].series} == set(experiment.methods)
+    drawn = zip(result.figures, ("validation", "test"), (watched, tested), strict=True)
+    for figure, title, rows in drawn:
+        assert title in figure.title
+        for series, row in zip(figure.series, rows, strict=True):
             assert series.y == tuple(value for value in row[1:] if value is not None)
-            assert all(map(lambda a, b, c: a <= b <= c, series.low, series.y, series.high))
+            assert (np.array([series.low, series.y]) <= [series.y, series.high]).all()
     assert Findings.from_json(result.to_json()).tables == result.tables
 
 
 def test_no_worse_is_claimed_of_fewer_dimensions_and_of_a_start(few_settings):
     experiment = get_experiment("s2net_languages")
-    more = {"n_components": (5, 20)}
-    grid = experiment.grids["demo"]
-    for method in ("opca", "s2net", "hdlr"):
-        grid[method] |= more
-    result = experiment.run(experiment.prepared(aligned()), methods=["opca", "s2net", "hdlr"])
+    methods = ["opca", "s2net", "hdlr"]
+    for method in methods:
+        experiment.grids["demo"][method] |= {"n_components": (5, 20)}
+    result = experiment.run(experiment.prepared(aligned()), methods=methods)
     claims = {claim.statement: claim for claim in result.claims}
     few = claims["S2Net with a quarter of OPCA's dimensions ranks no worse."]
     assert few.published == "only drawn in the paper" and few.bound == -0.01
@@ -672,8 +614,8 @@ def test_no_worse_is_claimed_of_fewer_dimensions_and_of_a_start(few_settings):
     assert f"{mrr['S2Net'][0]:.3f} − {mrr['OPCA'][1]:.3f}" in few.quantity
     start = claims["HDLR is no better than the OPCA that it starts from."]
     assert [part.statement for part in start.parts] == ["5", "20"]
-    for part, k in zip(start.parts, range(2), strict=True):
-        assert part.quantity.endswith(f" − {mrr['HDLR'][k]:.3f}")
+    for part, value in zip(start.parts, mrr["HDLR"], strict=True):
+        assert part.quantity.endswith(f" − {value:.3f}")
 
 
 def test_a_slope_that_leaves_no_start_says_nothing(few_settings, monkeypatch):
@@ -695,22 +637,17 @@ def test_fewer_methods_leave_claims_open(few_settings):
 
 
 def test_graded_pairs_are_run_beside_tfidf(monkeypatch):
-    from simviz.experiments.s2net_graded import QueryDocument
-
-    learned = {"n_components": (4, 8), "loss": ("logistic",), "learning_rate": (0.03, 0.1)}
-    grids = {"demo": {"pca": {"n_components": (5, 20)}, "s2net": learned}}
-    monkeypatch.setattr(QueryDocument, "grids", grids)
     experiment = get_experiment("s2net_graded")
+    monkeypatch.setattr(type(experiment), "grids", grids_of((4, 8), (5, 20), (0.03, 0.1)))
     pairs = graded()
     assert not experiment.refusal(pairs) and experiment.refusal(aligned())
     parts = experiment.prepared(pairs)
-    assert isinstance(parts, Parts) and len(parts.test.y) == 60
+    assert len(parts.test.y) == 60
     result = experiment.run(parts, methods=["s2net", "pca"])
-    titles = [row[0] for row in result.tables[0].rows]
-    assert titles == ["S2Net", "TFIDF", "PCA"]
-    assert result.tables[0].rows[0][1] > 0.8
-    by_size = [row[0] for row in result.tables[2].rows]
-    assert by_size == ["S2Net, 4", "S2Net, 8", "PCA, 5", "PCA, 20", "TFIDF"]
+    chosen, _, by_size = (table.rows for table in result.tables[:3])
+    assert [row[0] for row in chosen] == ["S2Net", "TFIDF", "PCA"] and chosen[0][1] > 0.8
+    sizes = ["S2Net, 4", "S2Net, 8", "PCA, 5", "PCA, 20", "TFIDF"]
+    assert [row[0] for row in by_size] == sizes
     assert len(result.claims) == 7
     assert [c.reason for c in result.claims if "300" in c.statement] == [
         "S2Net was not run with so many dimensions."
@@ -720,62 +657,38 @@ def test_graded_pairs_are_run_beside_tfidf(monkeypatch):
     assert {claim.verdict for claim in alone.claims} == {"not comparable"}
 
 
-def test_numbers_of_dimensions_are_cut_from_one_fit(monkeypatch):
-    from simviz.experiments.s2net_graded import Graded
-    from simviz.methods.opca import OPCA
-
-    grid = {"regularization": (0.1, 1.0), "n_components": (3, 8)}
-    bench = Graded(get_experiment("s2net_graded").prepared(graded()), 0)
-    train, test = (getattr(bench.plain.parts, part) for part in ("train", "test"))
-    data = train.x.content, train.y.content, train.relevance
-    alone = [
-        OPCA(k, shared=True, regularization=ridge, random_state=0).fit(*data)
-        for ridge, k in product(*grid.values())
-    ]
-    paths, path = [], OPCA.regularization_path
-    monkeypatch.setattr(
-        OPCA, "regularization_path", lambda *a, **kw: paths.append(1) or path(*a, **kw)
-    )
-    found = bench.tried("opca", grid, Progress())
-    assert paths == [1]
-    for point, model in zip(found, alone, strict=True):
-        scores, expected = (
-            m.similarity(test.x.content, test.y.content) for m in (point.model, model)
-        )
-        np.testing.assert_allclose(scores, expected, atol=1e-5)
-
-
-def test_one_fit_gives_every_number_of_dimensions_in_every_measure():
+@pytest.mark.parametrize(
+    ("method", "grid"),
+    [
+        ("heterogeneous_svd", {"n_components": (2, 4), "measure": ("cosine", "dot")}),
+        ("opca", {"regularization": (0.1, 1.0), "n_components": (2, 4)}),
+    ],
+)
+def test_one_fit_gives_every_number_of_dimensions_measure_and_ridge(method, grid):
     X, Y = (np.random.default_rng(seed).normal(size=(30, 12)) for seed in (0, 1))
     fits = []
 
     def make(**params):
         fits.append(params)
-        return get_method("heterogeneous_svd")(**params, random_state=0), (X, Y)
+        return get_method(method)(**params, random_state=0), (X, Y)
 
-    grid = {"n_components": (2, 4), "measure": ("cosine", "dot")}
-    found = list(tried("heterogeneous_svd", grid, make, Progress()))
+    found = list(tried(method, grid, make, Progress(), paths=True))
     assert fits == [{"n_components": 4}]
-    assert [tuple(params.values()) for params, _ in found] == list(product(*grid.values()))
-    for params, model in found:
-        alone = get_method("heterogeneous_svd")(**params, random_state=0).fit(X, Y)
-        np.testing.assert_allclose(model.similarity(X, Y), alone.similarity(X, Y), atol=1e-6)
+    for (params, model), values in zip(found, product(*grid.values()), strict=True):
+        assert params == dict(zip(grid, values, strict=True))
+        alone = get_method(method)(**params, random_state=0).fit(X, Y)
+        np.testing.assert_allclose(model.similarity(X, Y), alone.similarity(X, Y), atol=1e-5)
 
 
 def test_labels_in_words_are_run_as_grades(monkeypatch):
-    from simviz.experiments.s2net_graded import QueryDocument
-
-    learned = {"n_components": (8,), "loss": ("logistic",), "learning_rate": (0.1,)}
-    grids = {"demo": {"pca": {"n_components": (20,)}, "s2net": learned}}
-    monkeypatch.setattr(QueryDocument, "grids", grids)
-    words = ("same", "subset", "superset", "disjoint")
+    experiment = get_experiment("s2net_graded")
+    monkeypatch.setattr(type(experiment), "grids", grids_of((8,)))
     rows = [
-        (f"cheap w{i} t{i % 6}", f"buy w{(i + j) % 60} t{(i + 2 * j) % 6}", words[j])
+        (f"cheap w{i} t{i % 6}", f"buy w{(i + j) % 60} t{(i + 2 * j) % 6}", word)
         for i in range(60)
-        for j in range(4)
+        for j, word in enumerate(("same", "subset", "superset", "disjoint"))
     ]
     pairs = from_frame(DataFrame(rows, columns=["query", "ad", "label"]), label="label").pairs
-    experiment = get_experiment("s2net_graded")
     assert not experiment.refusal(pairs)
     parts = experiment.prepared(pairs)
     assert [len(part.x) for part in (parts.train, parts.validation, parts.test)] == [24, 18, 18]
@@ -786,8 +699,6 @@ def test_labels_in_words_are_run_as_grades(monkeypatch):
 
 
 def test_snippets_are_read_with_the_query():
-    from simviz.experiments.s2net_graded import with_snippets
-
     snippets = np.array(["found outside", ""], dtype=object)
     queries = Items(["a", "b"], ["one", "two"], "text", {"snippets": snippets})
     read = with_snippets(PairSet(queries, queries, Relevance.identity(2))).x.content

@@ -37,28 +37,18 @@ def annotated(kind="image", n=240):
     )
 
 
-def test_groups_are_coherent_and_apart():
-    positives = annotated().relevance.positives
-    groups = related_keywords(positives, np.ones(positives.shape[0], dtype=bool))
+def test_groups_are_coherent_and_apart_and_name_a_thing_once():
+    marks = annotated().relevance.positives
+    n = marks.shape[0]
+    groups = related_keywords(marks, np.ones(n, dtype=bool))
     assert [len(group) for group in groups] == [7, 7, 7]
     topics = [set((group // PER_TOPIC).tolist()) for group in groups]
-    assert all(len(topic) == 1 for topic in topics)
-    assert len(set.union(*topics)) == 3
-
-
-def test_names_of_one_thing_do_not_make_a_group():
-    marks = annotated().relevance.positives
+    assert [len(topic) for topic in topics] == [1, 1, 1] and len(set.union(*topics)) == 3
     twice = sp.csr_array(sp.vstack([marks, marks]))
-    n = marks.shape[0]
     for group in related_keywords(twice, np.ones(2 * n, dtype=bool)):
         assert len(np.unique(group % n)) == len(group)
-
-
-def test_too_few_keywords_are_refused():
-    positives = annotated().relevance.positives
-    allowed = np.arange(positives.shape[0]) < PER_TOPIC
     with pytest.raises(DatasetError, match="There are 1 groups of 7"):
-        related_keywords(positives, allowed)
+        related_keywords(marks, np.arange(n) < PER_TOPIC)
 
 
 @pytest.mark.parametrize("kind", ["image", "vector"])
@@ -66,20 +56,14 @@ def test_the_figure_is_drawn_and_tested(kind):
     experiment = get_experiment("keyword_map")
     pairs = annotated(kind)
     assert experiment.refusal(pairs) == ""
+    assert "keywords of pictures" in experiment.refusal(simviz.load_demo("emoji"))
     found = experiment.run(Parts.of(pairs, by="y"))
     assert Findings.from_json(found.to_json()) == found
     (figure,) = found.figures
-    words = [s for s in figure.series if not s.label.startswith("pictures")]
-    shown = [s for s in figure.series if s.label.startswith("pictures")]
-    assert [len(s.names) for s in words] == [7, 7, 7]
     assert all(len(s.x) == len(s.y) == len(s.names) for s in figure.series)
+    shown = [s for s in figure.series if s.label.startswith("pictures")]
+    assert [len(s.names) for s in figure.series if s not in shown] == [7, 7, 7]
     assert all(len(s.pictures) == (len(s.x) if kind == "image" else 0) for s in shown)
     assert all(a.startswith("data:image/png;base64,") for s in shown for a in s.pictures)
     assert len(found.tables[0].rows) == 21
     assert [claim.verdict for claim in found.claims] == ["holds"] * 3
-
-
-def test_texts_are_refused():
-    experiment = get_experiment("keyword_map")
-    emoji = simviz.load_demo("emoji")
-    assert "keywords of pictures" in experiment.refusal(emoji)

@@ -13,10 +13,11 @@ import pytest
 from simviz.experiments import Claim, Experiment, all_experiments, get_experiment
 from simviz.experiments._claims import PUBLISHED, PublishedText
 from simviz.experiments._experiment import RunResult
-from simviz.experiments.siamese_blstm import ANNOTATIONS, EXTRA, ROWS, TYPOS
+from simviz.experiments.siamese_blstm import ANNOTATIONS, ROWS, TYPOS
 
 FILE = tomllib.loads(files("simviz.experiments").joinpath("published.toml").read_text("utf-8"))
 EXTRA_WORDS, FEEDBACK = ROWS[3:5]
+TABLE_2 = "s2net", "table 2"
 RELATIONS = ("ahead of", "not behind", "level with", "equal to")
 
 
@@ -60,52 +61,37 @@ def test_the_file_does_not_contradict_itself():
 
 
 def test_numbers_are_told_where_both_are_known_and_else_their_order():
-    stated = PUBLISHED.text_of
-
-    def ahead(paper, where, column, row, other):
-        return stated(paper, where, column, row, "ahead of", other)
-
-    assert ahead("s2net", "table 1", "MRR", "s2net", "opca") == "0.797 and 0.773 (MRR)"
-    assert ahead("s2net", "table 1", "MRR", "jplsa", "cl_lsi") == "0.660 and 0.613 (MRR)"
-    falls = ahead("blstm", "table 3", ANNOTATIONS, EXTRA_WORDS, FEEDBACK)
-    assert falls == "0.87 and 0.84 (Annotations)"
-    assert ahead("ssi", "table 1", "MAP", "SSI", "LSI") == "so on its own data (table 1)"
-    assert ahead("s2net", "figure 2", "MRR", "s2net", "opca") == "only drawn in the paper"
-    equal = stated("ssi", "table 1", "MAP", "query expansion", "equal to", "TFIDF")
-    assert equal == "equal in every printed digit (table 1)"
-    few = stated("s2net", "abstract", "accuracy", "s2net", "high with few dimensions")
-    assert few == "accuracy high with few dimensions (abstract)"
-
-
-STARTS = "s2net", "section 4.1", "dev MRR, 1,000 dimensions"
+    for place, words in {
+        ("s2net", "table 1", "MRR", "s2net", "ahead of", "opca"): "0.797 and 0.773 (MRR)",
+        ("s2net", "table 1", "MRR", "jplsa", "ahead of", "cl_lsi"): "0.660 and 0.613 (MRR)",
+        ("ssi", "table 1", "MAP", "SSI", "ahead of", "LSI"): "so on its own data (table 1)",
+        ("s2net", "figure 2", "MRR", "s2net", "ahead of", "opca"): "only drawn in the paper",
+        ("ssi", "table 1", "MAP", "query expansion", "equal to", "TFIDF"): (
+            "equal in every printed digit (table 1)"
+        ),
+        ("s2net", "abstract", "accuracy", "s2net", "high with few dimensions"): (
+            "accuracy high with few dimensions (abstract)"
+        ),
+        (*TABLE_2, "AUC", "tfidf_cosine", "not behind", "any but s2net"): (
+            "so on its own data (table 2)"
+        ),
+    }.items():
+        assert PUBLISHED.text_of(*place) == words
 
 
 @pytest.mark.parametrize(
-    ("place", "row", "other"),
+    ("place", "row", "relation", "other"),
     [
-        (("blstm", "table 3", ANNOTATIONS), FEEDBACK, EXTRA_WORDS),  # feedback lifts Annotations
-        (("blstm", "table 3", TYPOS), EXTRA_WORDS, FEEDBACK),  # feedback costs hits elsewhere
-        (("blstm", "table 3", EXTRA), EXTRA_WORDS, FEEDBACK),
-        *(
-            (("s2net", "table 2", "NDCG@5"), "tfidf_cosine", other)
-            for other in ("cplsa", "jplsa", "plsa", "hdlr")
-        ),
-        (STARTS, "s2net from cl_lsi", "s2net from random numbers"),
-        (("slides", "web search ranking", "NDCG"), "S2Net + VSM", "OPCA + VSM"),
-        (("wxl", "table 1", "MAP"), "MLC", "heterogeneous SVD"),
-        (("ssi", "table 1", "MAP"), "query expansion", "TFIDF"),
+        (("blstm", "table 3", ANNOTATIONS), FEEDBACK, "ahead of", EXTRA_WORDS),
+        ((*TABLE_2, "NDCG@5"), "tfidf_cosine", "ahead of", "plsa"),
+        ((*TABLE_2, "NDCG@5"), "tfidf_cosine", "not behind", "any but s2net"),
+        (("slides", "web search ranking", "NDCG"), "S2Net + VSM", "ahead of", "OPCA + VSM"),
+        (("ssi", "table 1", "MAP"), "query expansion", "ahead of", "TFIDF"),  # they are equal
     ],
 )
-def test_a_claim_that_no_paper_makes_cannot_be_made(place, row, other):
-    with pytest.raises(ValueError, match=r" has | says "):
-        PUBLISHED.text_of(*place, row, "ahead of", other)
-
-
-def test_tfidf_is_before_all_others_in_auc_alone():
-    others = "s2net", "table 2", "{}", "tfidf_cosine", "not behind", "any but s2net"
-    assert PUBLISHED.text_of(*(word.format("AUC") for word in others)).endswith("(table 2)")
-    with pytest.raises(ValueError, match="Nothing says"):
-        PUBLISHED.text_of(*(word.format("NDCG@5") for word in others))
+def test_a_claim_that_no_paper_makes_cannot_be_made(place, row, relation, other):
+    with pytest.raises(ValueError, match=r"for .* and .* for | says "):
+        PUBLISHED.text_of(*place, row, relation, other)
 
 
 def stated(where, column, row, relation, other, paper="s2net"):
@@ -115,16 +101,11 @@ def stated(where, column, row, relation, other, paper="s2net"):
 @pytest.mark.parametrize(
     "added",
     [
-        stated("table 1", "MRR", "opca", "ahead of", "s2net"),
         stated("table 1", "MRR", "opca", "not behind", "s2net"),
         stated("table 1", "MRR", "opca", "equal to", "s2net"),
-        stated("table 2", "NDCG@5", "tfidf_cosine", "not behind", "any but s2net"),
         stated("table 2", "AUC", "tfidf_cosine", "ahead of", "s2net"),
         stated("table 2", "AUC", "hdlr", "ahead of", "tfidf_cosine"),
-        stated("section 3.2", "slope", "γ > 10", "ahead of", "γ = 10"),
         stated("table 3", TYPOS, FEEDBACK, "ahead of", EXTRA_WORDS, "blstm"),
-        stated("table 3", f"rise of {ANNOTATIONS}", "typos", "ahead of", "extra words", "blstm"),
-        stated("table 1", "MAP", "MLC + BM25", "ahead of", "heterogeneous SVD + BM25", "wxl"),
         stated("table 1", "MAP", "TFIDF", "equal to", "SSI", "ssi"),
     ],
     ids=lambda added: f"{added[2]}: {' '.join(added[3:])}",
@@ -134,21 +115,19 @@ def test_statements_that_contradict_the_file_are_refused(added):
         check(FILE["numbers"], [*FILE["statements"], added])
 
 
-def test_a_circle_of_statements_is_refused():
+def test_entries_say_one_thing_once_and_go_round_in_no_circle():
     circle = [stated("table 9", "MAP", a, "ahead of", b) for a, b in ("ab", "bc", "ca")]
-    check([], circle[:2])
-    with pytest.raises(ValueError, match=r"table 9 contradicts itself \(MAP\)"):
-        check([], circle)
-
-
-def test_entries_say_one_thing_once():
     number = FILE["numbers"][0]
-    check([number, number], [])
-    with pytest.raises(ValueError, match="two numbers for 's2net'"):
-        check([number, [*number[:4], 0.7]], [])
-    for relation, other in (("better than", "b"), ("ahead of", "")):
-        with pytest.raises(ValueError, match="no known statement"):
-            check([], [stated("table 1", "MRR", "a", relation, other)])
+    check([number, number], circle[:2])
+    other, unknown = [*number[:4], 0.7], stated("table 1", "MRR", "a", "better than", "b")
+    for numbers, statements, words in (
+        ([], circle, r"table 9 contradicts itself \(MAP\)"),
+        ([number, other], [], "two numbers for 's2net'"),
+        ([], [unknown], "no known statement"),
+        ([], [stated("table 1", "MRR", "a", "ahead of", "")], "no known statement"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            check(numbers, statements)
 
 
 def test_every_statement_of_a_paper_is_claimed_and_nothing_else():
