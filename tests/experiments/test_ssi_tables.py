@@ -49,22 +49,29 @@ def collection(tmp_path_factory):
     return folder
 
 
+def links_of(pairs):
+    """Pairs of ids that belong together."""
+    found = pairs.relevance.positives.tocoo()
+    return {*zip(pairs.x.ids[found.row], pairs.y.ids[found.col], strict=True)}
+
+
+def cosine_of(pairs):
+    return PairPipeline(get_method("tfidf_cosine")(), Vectors(), Vectors()).fit(pairs)
+
+
 def test_no_link_of_a_document_that_asks_is_known(collection):
     data = get_experiment("ssi_links").load(collection)
     train, validation, test = data.train, data.validation, data.test
     held = {*validation.x.ids, *test.x.ids}
-    assert len(test.x) == 25 and len(test.y) == N
+    assert len(test.x) == 25 and len(test.y) == N and train.x is train.y
     assert set(train.x.ids) == set(test.y.ids) - held == set(validation.y.ids)
-    assert train.x is train.y
-    place = {name: i for i, name in enumerate(train.x.ids)}
-    known = set(zip(*train.relevance.positives.nonzero(), strict=True))
     with gzip.open(collection / "relevance.tsv.gz", "rt") as file:
         rows = [line.split("\t")[:2] for line in file][1:]
     with gzip.open(collection / "split.tsv.gz", "rt") as file:
         asks = {line.split("\t")[0] for line in file if "train" in line} - held
-    assert known == {(place[a], place[b]) for a, b in rows if a in asks and b in place}
-    lengths = np.sqrt(np.asarray(train.x.content.power(2).sum(axis=1))).ravel()
-    np.testing.assert_allclose(lengths, 1, atol=1e-6)
+    wanted = {(a, b) for a, b in rows if a in asks and b in set(train.x.ids)}
+    assert links_of(train) == wanted
+    np.testing.assert_allclose(sp.linalg.norm(train.x.content, axis=1), 1, atol=1e-6)
 
 
 def test_links_are_ranked_and_claims_tested(collection, monkeypatch):
@@ -73,9 +80,13 @@ def test_links_are_ranked_and_claims_tested(collection, monkeypatch):
     grid = {**experiment.grids["demo"], "ssi": learned}
     monkeypatch.setattr(type(experiment), "grids", {"demo": grid})
     found = experiment.run(experiment.load(collection))
-    rows = {row[0]: row for row in found.tables[0].rows}
+    assert found.about.endswith("90 to rank in the test")
+    one, divided = found.tables
+    rows = {row[0]: row for row in one.rows}
     assert next(iter(rows)) == "TFIDF" and len(rows) == 8
-    assert found.tables[0].columns[4] == "MAP, 95 %" and "–" in rows["TFIDF"][4]
+    assert [row[0] for row in divided.rows] == list(rows)
+    assert divided.title.startswith("Links divided: Table 1")
+    assert one.columns[4] == "MAP, 95 %" and "–" in rows["TFIDF"][4]
     low, high = map(float, rows["SSI"][4].split("–"))
     assert low < rows["SSI"][2] < high
     published = rows["SSI as published (noise, margin 1)"]
@@ -84,37 +95,24 @@ def test_links_are_ranked_and_claims_tested(collection, monkeypatch):
     assert rows["query expansion"][5].startswith("β = ")
     assert rows["SSI"][5].startswith("10 dimensions, margin ")
     ours = ["SSI"] * 3 + ["Que"]
-    assert [claim.statement[:3] for claim in found.claims[:4]] == ours
-    assert [claim.statement[:18] for claim in found.claims[4:]] == [
-        f"Links divided: {first}" for first in ours
-    ]
+    starts = [*ours, *(f"Links divided: {first}" for first in ours)]
+    assert [c.statement[: len(s)] for c, s in zip(found.claims, starts, strict=True)] == starts
     assert all("paired randomisation, Holm" in claim.test for claim in found.claims[:3])
-    assert found.about.endswith("90 to rank in the test")
-    assert [row[0] for row in found.tables[1].rows] == list(rows)
-    assert found.tables[1].title.startswith("Links divided: Table 1")
     assert any(note.startswith("Links divided: ") for note in found.notes)
 
 
 def test_links_are_divided_with_both_directions_and_none_that_is_known_is_ranked(collection):
     data = get_experiment("ssi_links").load(collection)
     parts = by_link(data, seed=3)
-    ids = parts.train.x.ids
-
-    def links(pairs):
-        found = pairs.relevance.positives.tocoo()
-        ends = zip(pairs.x.ids[found.row], pairs.y.ids[found.col], strict=True)
-        return set(ends)
-
-    learned, asked, before = map(links, (parts.train, parts.test, data.train))
+    learned, asked, before = map(links_of, (parts.train, parts.test, data.train))
     assert not learned & asked and learned | asked <= before
     assert {(b, a) for a, b in learned} & before <= learned
     assert len(before - learned) == pytest.approx(0.3 * len(before), abs=2)
     assert len(parts.test.x) <= len(data.test.x) and parts.validation is data.validation
     assert {(a, b) for a, others in parts.known.items() for b in others} == learned
-    cosine = PairPipeline(get_method("tfidf_cosine")(), Vectors(), Vectors()).fit(parts.train)
-    (block,) = parts.limited(cosine).iter_similarity(parts.test.x, parts.test.y)
+    (block,) = parts.limited(cosine_of(parts.train)).iter_similarity(parts.test.x, parts.test.y)
     for name, row in zip(parts.test.x.ids, block, strict=True):
-        lowest = {ids[j] for j in np.flatnonzero(row < 0)}
+        lowest = {*parts.test.y.ids[row < 0]}
         assert lowest == {name, *(b for a, b in learned if a == name)}
 
 
@@ -123,8 +121,6 @@ def test_one_method_of_links_is_run_beside_tfidf(collection):
     found = experiment.run(experiment.load(collection, n_pool=10), methods=["lsa"])
     assert [row[0] for row in found.tables[0].rows] == ["TFIDF", "LSI", "α LSI + (1 − α) TFIDF"]
     assert {claim.verdict for claim in found.claims} == {"not comparable"}
-    with pytest.raises(ValueError, match="no method of ssi_links 'cca'"):
-        experiment.run(None, methods=["cca"])
 
 
 def test_refusals_say_what_is_needed():
@@ -139,13 +135,11 @@ def test_refusals_say_what_is_needed():
 def test_an_item_is_no_answer_to_itself():
     items = Items(list("abc"), np.array([[1.0, 0], [1, 1], [0, 1]]), "vector")
     pairs = PairSet(items, items, Relevance.from_pairs([0], [1], shape=(3, 3)))
-    cosine = PairPipeline(get_method("tfidf_cosine")(), Vectors(), Vectors()).fit(pairs)
-    some = items.take([2, 0])
+    cosine, some = cosine_of(pairs), items.take([2, 0])
     (block,) = WithoutItself(cosine).iter_similarity(some, items)
-    assert block.argmin(axis=1).tolist() == [2, 0]
     np.testing.assert_allclose(block[0, :2], cosine.similarity(some, items)[0, :2])
     blend = BlendPipeline.of(cosine, cosine, pairs)
-    for part in next(WithoutItself(blend).iter_parts(some, items)):
+    for part in (block, *next(WithoutItself(blend).iter_parts(some, items))):
         assert part.argmin(axis=1).tolist() == [2, 0]
     asked = Parts("abc", pairs, pairs, pairs, one_collection=True)
     assert asked.ranked(cosine, [MAP()]).value(MAP(), "x2y") == 1
@@ -168,35 +162,31 @@ def test_the_weight_is_the_best_of_validation(monkeypatch):
     experiment = get_experiment("ssi_links")
     rng = np.random.default_rng(0)
     vectors = rng.normal(size=(60, 12))
-    x, y = (
-        Items([str(i) for i in range(60)], vectors + rng.normal(size=(60, 12)), "vector")
-        for _ in range(2)
-    )
+    noisy = (vectors + rng.normal(size=(60, 12)) for _ in range(2))
+    x, y = (Items([str(i) for i in range(60)], side, "vector") for side in noisy)
     pairs = PairSet(x, y, Relevance.identity(60))
-    asked = Parts("noise", pairs, pairs, pairs)
-    learned = {}
+    asked, lexical, learned = Parts("noise", pairs, pairs, pairs), cosine_of(pairs), {}
 
-    def fitted(method, *_, n_components=8, **params):
-        made = PairPipeline(get_method("cca")(n_components, shared=False), Vectors(), Vectors())
-        return learned.setdefault(n_components, made)
+    def made(method, *_, n_components=8, **params):
+        cca = get_method("cca")(n_components, shared=False)
+        return learned.setdefault(n_components, PairPipeline(cca, Vectors(), Vectors()))
 
-    monkeypatch.setattr(experiment, "_pipeline", fitted)
-    lexical = PairPipeline(get_method("tfidf_cosine")(), Vectors(), Vectors()).fit(pairs)
+    monkeypatch.setattr(experiment, "_pipeline", made)
     task = Task(asked, lexical, {"ssi": {"n_components": (8, 2)}}, 0)
     found = experiment._tested("ssi", task, Progress())
     blend = found["α SSI + (1 − α) TFIDF"]
     assert blend.chosen.startswith("α = ")
 
-    def value(scorer):
-        return asked.ranked(scorer, [MAP()], "validation").value(MAP())
+    def best(scorers):
+        return max(asked.ranked(one, [MAP()], "validation").value(MAP()) for one in scorers)
 
-    mixtures = [
-        value(BlendPipeline.of(one, lexical, pairs, normalization="global_std").with_alpha(alpha))
+    blends = [
+        BlendPipeline.of(one, lexical, pairs, normalization="global_std").with_alpha(alpha)
         for one in learned.values()
         for alpha in ALPHAS
     ]
-    assert blend.result.value(MAP()) == pytest.approx(max(mixtures))
-    assert found["SSI"].result.value(MAP()) == pytest.approx(max(map(value, learned.values())))
+    assert blend.result.value(MAP()) == pytest.approx(best(blends))
+    assert found["SSI"].result.value(MAP()) == pytest.approx(best(learned.values()))
 
 
 ENGLISH = ["red car", "red sea", "car", "blue sea", "blue car", "old car"]
@@ -206,17 +196,12 @@ SPANISH = ["coche rojo", "mar rojo", "coche", "mar azul", "coche azul", "coche v
 def test_queries_are_translated_word_by_word():
     pairs = PairSet.from_texts(ENGLISH, SPANISH)
     pipeline = PairPipeline(TranslatedTfidf(), TextCounts(), TextCounts()).fit(pairs)
-    asked = Items(["q"], ["old sea"], "text")
     found = Items(list("abc"), ["mar viejo", "coche rojo", "mar azul"], "text")
-    scores = pipeline.similarity(asked, found)[0]
+    scores = pipeline.similarity(Items(["q"], ["old sea"], "text"), found)[0]
     assert scores.argmax() == 0 and scores.max() <= 1 + 1e-9
-    X, Y = (
-        f.transform(side.content)
-        for f, side in ((pipeline.x_features_, pairs.x), (pipeline.y_features_, pairs.y))
-    )
-    np.testing.assert_allclose(
-        pipeline.model_.pair_score(X, Y), np.diag(pipeline.model_.similarity(X, Y)), atol=1e-6
-    )
+    by_pair = pipeline.score_pairs(ENGLISH, SPANISH)
+    every = pipeline.similarity(pairs.x, pairs.y)
+    np.testing.assert_allclose(by_pair, np.diag(every), atol=1e-6)
 
 
 def test_given_translations_stand_for_texts():
@@ -247,21 +232,16 @@ def test_answers_are_what_the_counterpart_links_to():
     """As in the paper: a query's counterpart is of grade 3, what it links to of grade 2."""
     n, rng = 60, np.random.default_rng(0)
     x = [f"t{i % 6} q{i}" for i in range(n)]
-    y = [f"T{i % 6} D{i} {'W' + str(rng.integers(9))}" for i in range(n)]
-    same, link, near = ([(i, (i + s) % n) for i in range(n)] for s in (0, 6, 12))
-    of, to = zip(*same, *link, *near, strict=True)
-    grades = [3] * n + [2] * n + [1] * n
+    y = [f"T{i % 6} D{i} W{rng.integers(9)}" for i in range(n)]
+    links = [(i, (i + s) % n, grade) for s, grade in ((0, 3), (6, 2), (12, 1)) for i in range(n)]
+    of, to, grades = zip(*links, strict=True)
     relevance = Relevance.from_pairs(of, to, grades, shape=(n, n), unjudged="negative")
     ids = [f"d{i}" for i in range(n)]
     pairs = PairSet(Items(ids, x, "text"), Items(ids, y, "text"), relevance, name="linked")
     experiment = get_experiment("ssi_languages")
     task = experiment.prepared(pairs)
-    for part in (task.train, task.validation, task.test):
-        matrix = part.relevance.matrix.tocoo()
-        found = zip(part.x.ids[matrix.row], part.y.ids[matrix.col], strict=True)
-        assert {(int(b[1:]) - int(a[1:])) % n for a, b in found} == {6}
-    mates = task.mates.relevance.matrix.tocoo()
-    assert (task.mates.x.ids[mates.row] == task.mates.y.ids[mates.col]).all()
+    for part, step in ((task.train, 6), (task.validation, 6), (task.test, 6), (task.mates, 0)):
+        assert {(int(b[1:]) - int(a[1:])) % n for a, b in links_of(part)} == {step}
     best = Table(np.eye(n)[[int(i[1:]) for i in task.test.x.ids]])
     assert task.ranked(best, [MAP()]).value(MAP()) < 0.2, "a counterpart is no answer"
     result = experiment.run(task, methods=["cl_lsi"])

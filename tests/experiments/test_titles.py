@@ -30,6 +30,13 @@ TITLES = {
     "conductor": ("conductor on trains", "musician"),
     "orchestra conductor": ("musician",),
 }
+RISES = "Annotations rise most with extra words."
+LIFTS = "synonyms lift Composition."
+AHEAD = "with all augmentations it is ahead of the n-gram matcher on Annotations."
+
+
+def matcher_of(pairs):
+    return default_pipeline("ngram_matcher", pairs).fit(pairs)
 
 
 @pytest.fixture
@@ -43,37 +50,27 @@ def folder(tmp_path):
 
 def test_a_title_in_several_groups_is_relevant_to_all():
     pairs = taxonomy_pairs(TITLES, {"Conductor wanted": TITLES["conductor"]})
-    dense = pairs.relevance.positives.toarray()[0]
-    assert dense.tolist() == [0, 0, 0, 1, 1, 1]
+    assert pairs.relevance.positives.toarray()[0].tolist() == [0, 0, 0, 1, 1, 1]
     assert pairs.x.metadata["group"].tolist() == ["conductor on trains | musician"]
     itself = taxonomy_pairs(TITLES)
     assert itself.x is itself.y
     assert itself.relevance.positives.toarray()[4].tolist() == [0, 0, 0, 1, 1, 1]
-
-
-def test_an_input_of_no_known_group_is_refused():
     with pytest.raises(DatasetError, match=r"'nurse' belongs to health, which no title"):
         taxonomy_pairs(TITLES, {"nurse": ("health",)})
 
 
 def test_a_taxonomy_is_read_whole_or_in_part(folder):
-    assert read_taxonomy(folder / "titles.tsv.gz") == TITLES
+    path = folder / "titles.tsv.gz"
+    assert read_taxonomy(path) == TITLES
     assert Material(TITLES, "some").ceiling == pytest.approx(6 / 7)
-    part = read_material(folder / "titles.tsv.gz", 1)
+    part = read_material(path, 1)
     assert part.titles == {t: of for t, of in TITLES.items() if of == ("developer",)}
     assert part.ceiling == 1 and part.name == folder.name
     with pytest.raises(DatasetError, match="has 1 groups of two titles or more, not 9"):
-        read_material(folder / "titles.tsv.gz", 9)
-
-
-def test_a_group_has_as_many_titles_as_the_papers(tmp_path):
-    rows = [f"title {i}\tgroup" for i in range(9)]
-    (tmp_path / "titles.tsv").write_text("\n".join(["title\tgroup_id", *rows]))
-    assert len(read_material(tmp_path / "titles.tsv", 1).titles) == 6
-
-
-def test_a_table_without_titles_is_refused(tmp_path):
-    path = tmp_path / "titles.tsv"
+        read_material(path, 9)
+    path = folder / "titles.tsv"
+    path.write_text("\n".join(["title\tgroup_id", *(f"title {i}\tgroup" for i in range(9))]))
+    assert len(read_material(path, 1).titles) == 6, "as many as the paper's"
     path.write_text("name\tgroup_id\na\tb\n")
     with pytest.raises(DatasetError, match="columns title and group_id"):
         read_taxonomy(path)
@@ -110,13 +107,12 @@ def test_sizes_of_groups_are_drawn_before_and_after_synonyms():
 
 
 def test_costs_of_pairs_are_drawn_as_the_network_counts_them():
-    together, apart, printed = blstm.costs()
-    assert (together.y[0], together.y[100], together.y[200]) == (1.0, 0.25, 0.0)
-    assert (apart.y[0], apart.y[150], apart.y[200]) == (0.0, 0.25, 1.0)
-    assert [a + b for a, b in zip(apart.y, printed.y, strict=True)] == pytest.approx(
-        [e**2 for e in apart.x]
-    )
-    assert (apart.x[0], apart.x[100], apart.x[200]) == pytest.approx((-1, 0, 1), abs=1e-6)
+    together, apart, printed = (np.array(line.y) for line in blstm.costs())
+    x = np.array(blstm.costs()[1].x)
+    assert together[[0, 100, 200]].tolist() == [1.0, 0.25, 0.0]
+    assert apart[[0, 150, 200]].tolist() == [0.0, 0.25, 1.0]
+    assert apart + printed == pytest.approx(x**2)
+    assert x == pytest.approx(np.linspace(-1, 1, 201), abs=1e-6)
 
 
 def test_extra_words_are_right_by_construction():
@@ -126,72 +122,64 @@ def test_extra_words_are_right_by_construction():
 
 def test_hits_are_shared_between_equally_near_titles():
     titles = {"abc xyz": ("one",), "xyz abc": ("two",), "nurse": ("three",)}
-    pairs = taxonomy_pairs(titles)
-    matcher = default_pipeline("ngram_matcher", pairs).fit(pairs)
     texts = {"abc": ("one",), "nurses": ("three",), "xyz": ("three",)}
-    assert blstm.hits(matcher, titles, texts) == [0.5, 1.0, 0.0]
+    assert blstm.hits(matcher_of(taxonomy_pairs(titles)), titles, texts) == [0.5, 1.0, 0.0]
 
 
-def claims(found):
-    return get_experiment("siamese_blstm").judged(*blstm.claimed(found))
+def claims(hits, rows):
+    found = get_experiment("siamese_blstm").judged(*blstm.claimed(blstm.Table3(hits, rows)))
+    return {claim.statement: claim for claim in found}
 
 
 def test_claims_are_told_by_test_and_need_both_rows():
     rows, right = [*blstm.ROWS, blstm.BASELINE], [1.0] * 50 + [0.0] * 10
     known = {test: dict.fromkeys(rows, [0.0] * 60) for test in blstm.TESTS}
-    for row in rows[3:5]:
-        known[blstm.ANNOTATIONS][row] = right
+    known[blstm.ANNOTATIONS] |= dict.fromkeys(rows[3:5], right)
     known[blstm.TYPOS][rows[3]] = right
     learned = {row: blstm.Row(60, 7, 0.95, True) for row in blstm.ROWS}
-    verdicts = {c.statement: c for c in claims(blstm.Table3(known, learned))}
-    rises = verdicts["Annotations rise most with extra words."]
-    assert rises.verdict == "holds" and len(rises.parts) == 3
-    assert verdicts["typos in training lift Typos."].verdict == "undecided"
-    without = {
-        test: {row: values for row, values in of.items() if row != rows[4]}
-        for test, of in known.items()
-    }
-    some = blstm.Table3(without, {row: learned[row] for row in blstm.ROWS[:4]})
-    fall = {c.statement: c for c in claims(some)}["Annotations fall with feedback."]
+    found = claims(known, learned)
+    assert found[RISES].verdict == "holds" and len(found[RISES].parts) == 3
+    assert found["typos in training lift Typos."].verdict == "undecided"
+    del learned[rows[4]]
+    for values in known.values():
+        del values[rows[4]]
+    fall = claims(known, learned)["Annotations fall with feedback."]
     assert fall.verdict == "not comparable" and fall.published == "0.87 and 0.84 (Annotations)"
 
 
 def test_a_network_that_has_not_learned_its_own_inputs_decides_nothing():
-    synonyms = blstm.ROWS[2]
-    known = {
-        test: dict.fromkeys(blstm.ROWS, [0.0] * 60) | {blstm.BASELINE: [1.0] * 60}
-        for test in blstm.TESTS
-    }
-    known[blstm.COMPOSITION][synonyms] = [1.0] * 60
+    behind, right = dict.fromkeys(blstm.ROWS, [0.0] * 60), [1.0] * 60
+    known = {test: behind | {blstm.BASELINE: right} for test in blstm.TESTS}
+    known[blstm.COMPOSITION][blstm.ROWS[2]] = right
 
-    def verdicts(plateau=True, **recall):
+    def found(plateau=True, **recall):
         rows = {
             row: blstm.Row(60, 40, recall.get(f"row{i}", 0.5), plateau)
             for i, row in enumerate(blstm.ROWS)
         }
-        return {c.statement: c for c in claims(blstm.Table3(known, rows))}
+        made = claims(known, rows)
+        return made[AHEAD], made[LIFTS], made[RISES]
 
-    behind = "with all augmentations it is ahead of the n-gram matcher on Annotations."
-    lifts = "synonyms lift Composition."
-    rises = "Annotations rise most with extra words."
-    trained = verdicts()
-    assert trained[behind].verdict == "does not hold" and trained[lifts].verdict == "holds"
-    untrained = verdicts(row4=0.108)
-    assert untrained[behind].verdict == "undecided" and untrained[lifts].verdict == "holds"
-    assert "row (4) + feedback: 0.108 after 40 passes" in untrained[behind].numbers()
-    assert [p.verdict for p in untrained[rises].parts] == ["undecided"] * 3
-    assert "0.108" in untrained[rises].parts[2].numbers()
-    for half in (verdicts(row1=0.499), verdicts(row2=0.0), verdicts(row2=np.nan)):
-        assert half[lifts].verdict == "undecided", "both of what is compared have to be trained"
-    assert "row (2) + synonyms: not measured" in half[lifts].numbers()
-    rising = verdicts(plateau=False)[lifts]
-    assert rising.verdict == "undecided" and "after 40 passes, still rising" in rising.numbers()
+    ahead, lifts, _ = found()
+    assert (ahead.verdict, lifts.verdict) == ("does not hold", "holds")
+    ahead, lifts, rises = found(row4=0.108)
+    assert (ahead.verdict, lifts.verdict) == ("undecided", "holds")
+    assert "row (4) + feedback: 0.108 after 40 passes" in ahead.numbers()
+    assert [part.verdict for part in rises.parts] == ["undecided"] * 3
+    assert "0.108" in rises.parts[2].numbers()
+    for half, words in (
+        (found(row1=0.499), "row (1) typos: 0.499"),
+        (found(row2=np.nan), "row (2) + synonyms: not measured"),
+        (found(plateau=False), "after 40 passes, still rising"),
+    ):
+        assert half[1].verdict == "undecided", "both of what is compared have to be trained"
+        assert words in half[1].numbers()
 
 
 def test_training_inputs_are_asked_for_another_title_of_their_groups():
     titles = {"abcd one": ("a",), "abcd two": ("a",), "xyz": ("b",), "xyz one": ("c",)}
     pairs = taxonomy_pairs(titles)
-    matcher = default_pipeline("ngram_matcher", pairs).fit(pairs)
+    matcher = matcher_of(pairs)
     assert blstm.training_recall(matcher, pairs) == 1.0, "what is alone in its group is not asked"
     more = Feedback([("xyz one abcd", "a", 1), ("xyz one", "b", 1)]).transform(pairs)
     # "xyz one abcd" is nearest to "xyz one", of another group; "xyz one" to "xyz".
@@ -205,24 +193,19 @@ QUICK = {"hidden_units": 8, "n_components": 8, "embedding_size": 8, "max_iter": 
 
 def test_the_table_has_every_row_and_test(tmp_path, monkeypatch):
     monkeypatch.setattr("simviz.experiments._progress.WORTH_KEEPING", 0)
-    progress = Progress(folder=tmp_path)
-    found = blstm.table(demo_material(12), QUICK, most_synonyms=40, progress=progress)
+    how = {"most_synonyms": 40, "progress": Progress(folder=tmp_path)}
+    found = blstm.table(demo_material(12), QUICK, **how)
     assert list(found.rows) == [blstm.BASELINE, *blstm.ROWS]
     assert all(found.rows[row].passes == 1 for row in blstm.ROWS), "as many as there were"
     assert all(0 <= found.rows[row].recall <= 1 for row in blstm.ROWS)
     assert list(found.hits) == [*blstm.TESTS, blstm.CORRECTED]
-    means = {
-        (row, test): np.mean(values)
-        for test, of in found.hits.items()
-        for row, values in of.items()
-    }
-    assert means[blstm.BASELINE, blstm.EXTRA] > 0.95, "by construction, but for ties"
-    assert all(0 <= value <= 1 for value in means.values())
-    told = [row for row, test in means if test == blstm.CORRECTED]
-    assert told == [blstm.ROWS[4]], "only what was told of them is asked"
+    values = [hit for of in found.hits.values() for hits in of.values() for hit in hits]
+    assert 0 <= min(values) <= max(values) <= 1
+    assert np.mean(found.hits[blstm.EXTRA][blstm.BASELINE]) > 0.95, "by construction, but for ties"
+    assert [*found.hits[blstm.CORRECTED]] == [blstm.ROWS[4]], "only what was told of them is asked"
     monkeypatch.setattr("simviz.methods.siamese_blstm.SiameseBLSTM.fit", None)
-    again = blstm.table(demo_material(12), QUICK, most_synonyms=40, progress=progress)
-    assert again.hits == found.hits and again.rows == found.rows, "networks are kept"
+    again = blstm.table(demo_material(12), QUICK, **how)
+    assert (again.hits, again.rows) == (found.hits, found.rows), "networks are kept"
 
 
 def test_a_taxonomy_of_ones_own_is_run(monkeypatch):
@@ -233,15 +216,15 @@ def test_a_taxonomy_of_ones_own_is_run(monkeypatch):
     inputs = {f"{title} {i}": of for i, (title, of) in enumerate(titles.items())}
     assert experiment.refusal(PairSet.from_texts(["a"], ["b"])).startswith("It needs titles")
     alone = experiment.run(experiment.prepared(taxonomy_pairs(titles)))
-    assert [row[0] for row in alone.tables[0].rows] == [blstm.BASELINE, *blstm.ROWS[:3]]
+    (table,) = alone.tables
     columns = ("row", "texts", "passes", "plateau", "training inputs right")
-    assert alone.tables[0].columns[:5] == columns
-    assert [row[2:4] for row in alone.tables[0].rows] == [(None, ""), *[(1, "no")] * 3]
-    assert alone.figures[0].kind == "lines"
-    assert alone.figures[1].series[0].x == (8,) and alone.figures[1].series[0].y == (3,)
+    assert table.columns[:5] == columns
+    assert [row[0] for row in table.rows] == [blstm.BASELINE, *blstm.ROWS[:3]]
+    assert [row[2:4] for row in table.rows] == [(None, ""), *[(1, "no")] * 3]
+    costs, sizes = alone.figures
+    assert costs.kind == "lines" and (sizes.series[0].x, sizes.series[0].y) == ((8,), (3,))
     data = experiment.prepared(taxonomy_pairs(titles, titles | inputs))
-    assert (
-        len(data.titles) == 24 and len(data.annotated) + len(data.watched) + len(data.pool) == 24
-    )
+    texts = [*data.annotated, *data.watched, *data.pool]
+    assert len(data.titles) == len(texts) == 24
     result = experiment.run(data)
     assert [row[0] for row in result.tables[0].rows] == [blstm.BASELINE, *blstm.ROWS]
