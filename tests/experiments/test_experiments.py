@@ -266,9 +266,10 @@ def test_progress_is_told_in_order_and_may_stop():
 @pytest.mark.parametrize("stop", [True, False])
 def test_a_model_that_was_stopped_is_not_kept(stop, tmp_path, all_kept):
     progress = Progress(lambda *_: stop, folder=tmp_path)
-    model = S2Net(4, max_iter=2, init="random").set_callbacks(progress.part(0, 1).listen("a"))
-    progress.fitted(model, np.eye(8), np.eye(8))
-    assert len(list(tmp_path.iterdir())) == (not stop)
+    for n, data in enumerate((np.eye(8), 2 * np.eye(8)), 1):
+        model = S2Net(4, max_iter=2, init="random")
+        progress.fitted(model.set_callbacks(progress.part(0, 1).listen("a")), np.eye(8), data)
+        assert len(list(tmp_path.iterdir())) == (0 if stop else n)
 
 
 # -- parts ----------------------------------------------------------------------------

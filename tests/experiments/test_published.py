@@ -83,6 +83,7 @@ def test_numbers_are_told_where_both_are_known_and_else_their_order():
     ("place", "row", "relation", "other"),
     [
         (("blstm", "table 3", ANNOTATIONS), FEEDBACK, "ahead of", EXTRA_WORDS),
+        (("blstm", "table 3", TYPOS), EXTRA_WORDS, "ahead of", FEEDBACK),  # they are equal
         ((*TABLE_2, "NDCG@5"), "tfidf_cosine", "ahead of", "plsa"),
         ((*TABLE_2, "NDCG@5"), "tfidf_cosine", "not behind", "any but s2net"),
         (("slides", "web search ranking", "NDCG"), "S2Net + VSM", "ahead of", "OPCA + VSM"),
