@@ -36,6 +36,11 @@ def show(home, visit):
     )
 
 
+def both(page):
+    """The two runs that are blended."""
+    return [page.selectbox(key=f"compare-{name}").value for name in ("learned", "lexical")]
+
+
 def keep(page, home, what):
     """Press the button that makes a run, and open the page again when it is there."""
     run(page.button(key="compare-keep").click())
@@ -52,17 +57,13 @@ def test_the_curve_begins_at_the_weight_chosen_on_validation(show):
     tabs = ([o.content for o in control(p, "Look further").proto.options] for p in (page, alone))
     assert ["Blend" in names for names in tabs] == [True, False], "one has nothing beside it"
     slider = page.slider[0]
+    best = slider.value
     assert "share of CL" in slider.label
-    assert f"Best on validation: {slider.value:g}" in {b.label for b in page.button}
+    assert page.button(key="compare-alpha-best").label == f"Best on validation: {best:g}"
     assert "chosen on the validation part" in said(page)
     table = html(page)
     assert "BM25 alone" in table and "Δ to BM25" in table and "this blend" in table
-
-
-def test_the_slider_moves_the_figures_and_the_button_brings_it_back(show):
-    page = show("cl_lsi", "bm25")
-    best = page.slider[0].value
-    run(page.slider[0].set_value(1.0))
+    run(slider.set_value(1.0))
     table = html(page)
     assert "α = 1<" in table and "<td>0.000</td>" in table, "at the end it is the learned run"
     page.button(key="compare-alpha-best").click().run()
@@ -72,12 +73,11 @@ def test_the_slider_moves_the_figures_and_the_button_brings_it_back(show):
 
 def test_of_several_runs_two_are_chosen(show, home):
     page = show("cl_lsi", "bm25", "tfidf_cosine")
-    learned, lexical = (page.selectbox(key=f"compare-{n}") for n in ("learned", "lexical"))
-    assert learned.value == home.runs["cl_lsi"]
-    assert lexical.value in (home.runs["bm25"], home.runs["tfidf_cosine"])
-    run(learned.set_value(lexical.value))
-    chosen = [page.selectbox(key=f"compare-{n}").value for n in ("learned", "lexical")]
-    assert len(set(chosen)) == 2
+    first, second = both(page)
+    assert first == home.runs["cl_lsi"]
+    assert second in (home.runs["bm25"], home.runs["tfidf_cosine"])
+    run(page.selectbox(key="compare-learned").set_value(second))
+    assert len(set(both(page))) == 2
     assert "<img" not in html(page)
 
 
@@ -95,43 +95,32 @@ def test_the_best_blend_is_chosen_beside_the_best_run_and_ranks(show, part):
     assert not page.button(key="compare-blend-best").disabled
 
 
-def test_the_best_blend_is_taken_with_its_gain(show, home, monkeypatch):
-    ids = home.runs["cl_lsi"], home.runs["bm25"]
-
-    def chosen(pipelines, *args, **kwargs):
-        found = choose_blend({ids[1]: pipelines[ids[1]]}, *args, **kwargs)
-        return replace(found, path=((ids[1], 1.0), (ids[0], 0.3)))
-
-    monkeypatch.setattr(blend, "choose_blend", chosen)
-    page = show("cl_lsi", "bm25", "tfidf_cosine", part="test", metric="MAP")
-    run(page.button(key="compare-blend-best").click())
-    assert "Paired over queries of the test part" in said(page)
-    take = page.button(key="compare-blend-take")
-    assert take.label == "Take 0.7 BM25 + 0.3 CL-LSI"
-    take.click().run()
-    assert not page.exception and page.slider[0].value == 0.3
-    assert [page.selectbox(key=f"compare-{n}").value for n in ("learned", "lexical")] == list(ids)
-
-
-def test_the_best_blend_may_be_of_more_than_two_runs(show, home, monkeypatch):
-    a, b, c = (home.runs[name] for name in ("cl_lsi", "bm25", "tfidf_cosine"))
+@pytest.mark.parametrize(("metric", "more"), [("MAP", {}), ("top-1", {"tfidf_cosine": 0.5})])
+def test_the_best_blend_is_taken_with_its_gain_and_may_be_of_more_than_two(
+    show, home, monkeypatch, metric, more
+):
+    path = [(home.runs[n], share) for n, share in ({"bm25": 1.0, "cl_lsi": 0.3} | more).items()]
     asked = {}
 
     def chosen(pipelines, *args, **kwargs):
         asked.update(kwargs, runs=set(pipelines))
-        found = choose_blend({b: pipelines[b]}, *args, **kwargs)
-        return replace(found, path=((b, 1.0), (a, 0.3), (c, 0.5)))
+        found = choose_blend({path[0][0]: pipelines[path[0][0]]}, *args, **kwargs)
+        return replace(found, path=tuple(path))
 
     monkeypatch.setattr(blend, "choose_blend", chosen)
-    page = show("cl_lsi", "bm25", "tfidf_cosine", part="test", metric="top-1")
+    page = show("cl_lsi", "bm25", "tfidf_cosine", part="test", metric=metric)
     run(page.button(key="compare-blend-best").click())
-    assert asked["runs"] == {a, b, c} and "max_runs" not in asked, "as simviz.blend asks"
-    assert "RRF of all 3" in html(page)
+    assert asked["runs"] == {*home.runs.values()} and "max_runs" not in asked
+    assert f"RRF of {'all 3' if more else 'both'}" in html(page)
     words = said(page)
-    assert "0.35 BM25 + 0.15 CL-LSI + 0.5 " in words
-    assert "Keep these two as a run, and blend that with " in words and "α = 0.5." in words
-    page.button(key="compare-blend-take").click().run()
-    assert not page.exception and page.slider[0].value == 0.3
+    assert "Paired over queries of the test part" in words
+    several = ("0.35 BM25 + 0.15 CL-LSI + 0.5 ", "Keep these two as a run, and blend that with ")
+    assert [text in words for text in (*several, "α = 0.5.")] == [bool(more)] * 3
+    take = page.button(key="compare-blend-take")
+    assert take.label == "Take 0.7 BM25 + 0.3 CL-LSI"
+    run(take.click())
+    assert page.slider[0].value == 0.3
+    assert both(page) == [home.runs["cl_lsi"], home.runs["bm25"]]
 
 
 def test_without_validation_pairs_no_weight_is_chosen(show, monkeypatch):
@@ -152,25 +141,25 @@ def test_a_kept_blend_is_a_run_and_is_chosen(show, home):
     assert "0.25 CL-LSI + 0.75 BM25" in html(page)
     assert len(control(page, "Runs").value) == 3
     params = state.store().runs.get(run_id, home.mine).spec["params"]
-    assert (params["learned"], params["lexical"]) == (home.runs["cl_lsi"], home.runs["bm25"])
+    parts = {"learned": home.runs["cl_lsi"], "lexical": home.runs["bm25"]}
+    assert params.items() >= parts.items()
     # With the two that it is made of it is offered no more.
-    page.selectbox(key="compare-learned").set_value(home.runs["cl_lsi"]).run()
-    page.selectbox(key="compare-lexical").set_value(home.runs["bm25"]).run()
+    for name, part in parts.items():
+        page.selectbox(key=f"compare-{name}").set_value(part).run()
     page.slider[0].set_value(0.25).run()
     assert "This blend is kept" in said(page)
 
 
 def test_a_blend_is_listed_mapped_and_shared(show, home, visit):
     show("cl_lsi", "bm25")
-    parts = [state.store().runs.get(home.runs[n], home.mine) for n in ("cl_lsi", "bm25")]
-    spec = blend_spec(parts[0].info, parts[1].info, 0.5, workspace=home.mine)
+    infos = [home.run(name).info for name in ("cl_lsi", "bm25")]
+    spec = blend_spec(*infos, 0.5, workspace=home.mine)
     run_id = state.queue().wait(state.queue().submit(spec), LONG).run_id
-    info = state.store().runs.get(run_id, home.mine).info
-    assert runs.run_title(info) == "0.5 CL-LSI + 0.5 BM25"
+    assert runs.run_title(home.store.runs.get(run_id).info) == "0.5 CL-LSI + 0.5 BM25"
     assert spec.non_default_params == {}
     for other in ("train", "map"):
         visit(other, data=home.data["own"], run=run_id)
-    token = state.store().shares.publish(home.mine, "compare", [run_id, parts[1].id])
+    token = state.store().shares.publish(home.mine, "compare", [run_id, home.runs["bm25"]])
     seen = visit(workspace=None, share=token, tab="blend")
     assert "0.5 CL-LSI + 0.5 BM25" in html(seen)
     assert not any(b.key == "compare-keep" for b in seen.button), "a shared view is read-only"
@@ -200,10 +189,8 @@ def test_a_kept_correction_is_a_run_that_is_chosen_and_not_corrected_again(show,
 
 def test_what_is_corrected_is_mapped_searched_and_explained(home, visit, show):
     show("cl_lsi")
-    info = state.store().runs.get(home.runs["cl_lsi"], home.mine).info
-    spec = csls_spec(info, 2, workspace=home.mine)
+    spec = csls_spec(home.run("cl_lsi").info, 2, workspace=home.mine)
     run_id = state.queue().wait(state.queue().submit(spec), LONG).run_id
     for other in ("train", "map", "search"):
         visit(other, data=home.data["own"], run=run_id)
-    page = visit(runs=f"{run_id},{home.runs['bm25']}", tab="queries")
-    assert not page.exception
+    visit(runs=f"{run_id},{home.runs['bm25']}", tab="queries")

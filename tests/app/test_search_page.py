@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 import re
 import time
@@ -10,6 +9,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from made_up import saved
 from on_page import control, go, html, press, run
 from PIL import Image
 from waiting import until_trained
@@ -44,6 +44,11 @@ def lines(app, i):
     return [b for b in app.button if b.key and b.key.startswith(f"search-go-{i}-")]
 
 
+def ask(app, words):
+    """Ask words of one's own; return the page's HTML after that."""
+    return html(run(app.text_input(key="search-own-x").set_value(words)))
+
+
 def marked(app):
     """The row that is marked as the one that is explained."""
     styles = " ".join(e.proto.body for e in app.get("html"))
@@ -51,13 +56,13 @@ def marked(app):
     return row
 
 
-def test_every_run_answers_and_says_why(trained, sentences):
+def test_every_run_answers_and_says_why(trained):
     first = trained.selectbox(key="search-item-x").value
-    assert "It is in the validation part." in html(trained)
-    assert {len(lines(trained, i)) > 0 for i in (0, 1)} == {True}
-    assert "✓" in html(trained)
-    assert "sv-sum" in html(trained)  # a sum of contributions
-    bars = re.findall(r"margin-left:(.*?)%;width:(.*?)%;background:(.*?)\"", html(trained))
+    body = html(trained)
+    assert "It is in the validation part." in body and "✓" in body
+    assert lines(trained, 0) and lines(trained, 1)
+    assert "sv-sum" in body  # a sum of contributions
+    bars = re.findall(r"margin-left:(.*?)%;width:(.*?)%;background:(.*?)\"", body)
     zeros = [float(left) + float(wide) * (colour == AGAINST) for left, wide, colour in bars]
     assert {colour for *_, colour in bars} == {FOR, AGAINST}
     assert min(float(left) for left, *_ in bars) == 0, "within the cell"
@@ -81,24 +86,14 @@ def test_of_a_score_that_is_no_sum_parts_are_hidden_in_turn(
 
 
 def test_words_of_ones_own_are_asked_and_never_in_the_link(trained, sentences):
-    run(trained.text_input(key="search-own-x").set_value("<b>" + sentences.x.content[0]))
-    assert "ask" not in trained.query_params
-    assert "none is marked as right" in html(trained)
-    assert "<b>" not in html(trained).replace("<b>{", "")
-    run(trained.text_input(key="search-own-x").set_value("zzzz qqqq"))
-    assert "No answer: no word" in html(trained)
-
-
-def test_words_that_look_like_the_place_of_an_item_do_not_get_its_answers(trained):
     first = trained.selectbox(key="search-item-x").value
-    run(trained.text_input(key="search-own-x").set_value(f"x{first}"))
-    assert "No answer: no word" in html(trained)
-
-
-def test_a_known_text_is_the_item_it_is(trained, sentences):
-    run(trained.text_input(key="search-own-x").set_value(sentences.x.content[5]))
-    assert "none is marked as right" not in html(trained)
-    assert "✓" in html(trained)
+    body = ask(trained, "<b>" + sentences.x.content[0])
+    assert "ask" not in trained.query_params
+    assert "none is marked as right" in body and "<b>" not in body.replace("<b>{", "")
+    for unknown in ("zzzz qqqq", f"x{first}"):  # which looks like the place of an item
+        assert "No answer: no word" in ask(trained, unknown)
+    known = ask(trained, sentences.x.content[5])
+    assert "none is marked as right" not in known and "✓" in known, "it is the item it is"
 
 
 def rows(app, name):
@@ -123,30 +118,32 @@ def test_nothing_is_hidden_and_the_example_is_of_the_part_shown(trained, sentenc
 
 def test_words_of_ones_own_stay_beside_an_address_of_before_and_another_part(trained):
     address = trained.query_params["ask"]
-    run(trained.text_input(key="search-own-x").set_value("words of mine"))
+    ask(trained, "words of mine")
     trained.query_params["ask"] = address
-    run(trained.text_input(key="search-own-x").set_value("other words of mine"))
-    assert trained.text_input(key="search-own-x").value == "other words of mine"
-    assert "ask" not in trained.query_params and "none is marked as right" in html(trained)
+    assert "none is marked as right" in ask(trained, "other words of mine")
+    assert "ask" not in trained.query_params
     press(trained, "Measured on", "test")
     assert trained.text_input(key="search-own-x").value == "other words of mine"
 
 
-def test_a_published_view_keeps_its_part_and_can_be_asked(trained, sentences, open_page):
+def test_a_published_view_keeps_its_part_and_can_be_asked(trained, open_page):
     press(trained, "Measured on", "test")
     test = rows(trained, "x_test")[0]
     trained.session_state["search-share"] = True
-    run(trained.run().button(key="search-publish").click())
+    run(trained)
+    told = " ".join(caption.value for caption in trained.caption)
+    assert "a file in every browser for good" in told and "whoever has it can read them" in told
+    (file,) = (b for b in trained.get("download_button") if "search-file" in b.proto.id)
+    assert not file.proto.disabled
+    run(trained.button(key="search-publish").click())
     [share] = state.store().shares.find(trained.session_state.workspace)
     shown = {"runs": ",".join(share.run_ids), "part": "test", "ask": f"x{test}"}
     assert dict(share.view) == shown | {"mode": "query", "rate": "1"}
-    visitor = open_page(PAGE)
-    go(visitor, share=share.token)
+    visitor = go(open_page(PAGE), share=share.token)
     assert visitor.selectbox(key="search-item-x").value == test
     assert visitor.query_params["part"] == "test"
-    run(visitor.text_input(key="search-own-x").set_value("words of mine"))
-    run(visitor)
-    assert visitor.text_input(key="search-own-x").value == "words of mine"
+    ask(visitor, "words of mine")
+    assert run(visitor).text_input(key="search-own-x").value == "words of mine"
 
 
 def test_runs_are_asked_in_the_order_of_their_validation_part(app, pairs, result):
@@ -180,50 +177,33 @@ def test_the_other_side_asks_too_and_a_link_asks_what_it_says(trained):
 
 
 def test_a_link_to_a_demo_trains_its_run_and_asks_what_it_says(app):
-    link = {"demo": "emoji", "method": "cl_lsi", "k": "5", "ask": "x7"}
-    go(app, **link)
+    go(app, demo="emoji", method="cl_lsi", k="5", ask="x7")
     assert "opens when the first" in " ".join(c.value for c in app.caption)
-    mine = app.session_state.workspace
     until_trained(app)
     run(app)
-    [info] = state.store().runs.find(mine, "demo:emoji")
+    [info] = state.store().runs.find(app.session_state.workspace, "demo:emoji")
     assert app.session_state["search-runs"] == [info.id]
     assert app.selectbox(key="search-item-x").value == 7
 
 
 @pytest.mark.parametrize("ground", [0, 255])
 def test_a_picture_is_brought_into_the_form_of_the_others(ground):
-    file = io.BytesIO()
     picture = Image.new("RGB", (40, 80), "white")
     picture.paste("black", (10, 20, 30, 60))
-    picture.save(file, "PNG")
-    others = np.full((3, 32, 48), ground, dtype=np.uint8)
-    kept = resize_like(make_sprite(file.getvalue()), others)
+    sprite = make_sprite(saved(lambda file: picture.save(file, "PNG")))
+    kept = resize_like(sprite, np.full((3, 32, 48), ground, dtype=np.uint8))
     assert kept.shape == (32, 48)
     assert abs(int(kept[0, 0]) - ground) < 8 and abs(int(kept[16, 24]) - ground) > 200
-    coloured = np.zeros((1, 16, 16, 3), np.uint8)
-    assert resize_like(make_sprite(file.getvalue()), coloured).shape == (16, 16, 3)
-
-
-def test_what_is_shared_says_where_it_works_and_what_leaves(trained):
-    trained.session_state["search-share"] = True
-    app = run(trained)
-    said = [caption.value for caption in app.caption]
-    assert any("a file in every browser for good" in text for text in said)
-    assert any("whoever has it can read them" in text for text in said)
-    (file,) = (b for b in app.get("download_button") if "search-file" in b.proto.id)
-    assert not file.proto.disabled
+    assert resize_like(sprite, np.zeros((1, 16, 16, 3), np.uint8)).shape == (16, 16, 3)
 
 
 def test_words_in_bars_answers_and_the_question_are_no_markup(visit, home):
     app = visit(data=home.data["marked"])
-    shown = html(app)
-    assert "sv-parts" in shown
-    bars = shown[shown.index("sv-parts") :]
+    body = html(app)
+    bars = body[body.index("sv-parts") :]
     assert "&lt;" in bars
-    assert not any(tag in shown for tag in ("<b>bold", "<u>bold", "<i>word"))
-    app.text_input(key="search-own-x").set_value("<b>bold3</b> mine")
-    shown = html(run(app))
-    assert "none is marked as right" in shown
-    bars = shown[shown.index("sv-parts") :]
+    assert not any(tag in body for tag in ("<b>bold", "<u>bold", "<i>word"))
+    body = ask(app, "<b>bold3</b> mine")
+    assert "none is marked as right" in body
+    bars = body[body.index("sv-parts") :]
     assert "&lt;b&gt;bold3" in bars and "<b>bold" not in bars
