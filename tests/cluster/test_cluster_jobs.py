@@ -10,13 +10,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from local_cluster import cluster_here
-from waiting import LONG, until
+from waiting import LONG, until, until_running
 
-from simviz.data import Items
-from simviz.jobs import JobQueue, SplitSpec, blend_spec, memory, search_spec
+from simviz.data import Items, PairSet
+from simviz.jobs import JobQueue, JobSpec, SplitSpec, blend_spec, memory, search_spec
 from simviz.jobs.cluster_queue import ClusterExecutor, cluster_queue
+from simviz.jobs.training import train
 from simviz.jobs.worker import run_job
-from simviz.store import Store
+from simviz.relevance import Relevance
 
 
 def in_threads(n_workers, **how):
@@ -48,26 +49,24 @@ def tasks(cluster):
     return [key for key in cluster.scheduler.tasks if str(key).startswith("simviz_")]
 
 
-def test_a_job_ends_with_the_same_model_measures_and_stages(remote, store, ask, tmp_path):
+def workers_rest(cluster):
+    """Whether workers execute nothing, and the scheduler knows of no job."""
+    is_busy = any(worker.state.executing for worker in cluster.workers.values())
+    return not is_busy and not tasks(cluster)
+
+
+def test_a_job_ends_with_the_same_model_measures_and_stages(remote, store, ask, sentences):
     spec = ask("cca", n_components=8)
     status = remote.wait(remote.submit(spec), LONG)
     assert status.state == "succeeded" and status.fraction == 1.0, status.message
     assert status.created <= status.started <= status.finished
     stages = list(dict.fromkeys(event["stage"] for event in status.history))
     assert stages == ["reading", "features", "training", "scoring"]
-    run = store.runs.get(status.run_id)
-
-    here = Store(tmp_path / "here")
-    mine = here.workspaces.create()
-    pairs = store.datasets.get(spec.dataset_id)
-    dataset_id = here.datasets.put(pairs, mine)
-    with JobQueue(here) as queue:
-        local = queue.submit(replace(spec, dataset_id=dataset_id, workspace=mine))
-        expected = here.runs.get(queue.wait(local, LONG).run_id)
+    run, expected = store.runs.get(status.run_id), train(spec, sentences, lambda *_: False)
     for name in ("x_projection_", "y_projection_"):
-        ours, theirs = (getattr(r.pipeline().model_, name) for r in (run, expected))
+        ours, theirs = (getattr(p.model_, name) for p in (run.pipeline(), expected.pipeline))
         np.testing.assert_allclose(ours, theirs, rtol=1e-5, atol=1e-8)
-    assert str(run.part("test").records["run"]) == str(expected.part("test").records["run"])
+    assert str(run.part("test").records["run"]) == str(expected.measured["test"].records["run"])
 
 
 def test_the_memory_of_a_worker_counts(store, ask):
@@ -88,11 +87,30 @@ def test_it_is_said_who_does_the_jobs(cluster, store, ask):
         assert queue.describe() == f"{at}."  # it has not been asked yet
         queue.wait(queue.submit(ask()), LONG)
         assert queue.describe() == f"{at}: 2 workers are there."
-        assert queue.describe(with_address=False) == (
-            "Jobs are sent to a cluster: 2 workers are there."
-        )
+        nameless = queue.describe(with_address=False)
+        assert nameless == "Jobs are sent to a cluster: 2 workers are there."
         queue._executor.shutdown()
         assert queue.describe() == f"{at}."
+
+
+def test_who_comes_late_does_not_wait_for_all_of_another(store, theirs, ask, endless):
+    digest = store.datasets.get("demo:emoji").digest
+    with in_threads(1) as cluster, cluster_queue(store, cluster.scheduler_address) as queue:
+        running = queue.submit(endless())
+        until_running(queue, running)
+        many = [queue.submit(ask(k1=1 + i / 10)) for i in range(5)]
+        late = queue.submit(JobSpec("demo:emoji", digest, "bm25", workspace=theirs))
+        assert queue.status(late).queue_position == 2
+        executor = queue._executor
+        until(lambda: all(call.task is not None for call in list(executor._calls.values())))
+        queue.cancel(running)
+        statuses = [queue.wait(job_id, LONG) for job_id in (*many, late)]
+        assert {status.state for status in statuses} == {"succeeded"}
+        *began, late_began = [status.started for status in statuses]
+        assert began == sorted(began)
+        # A worker may have been given two of them before.
+        assert sum(start < late_began for start in began) <= 2
+        executor.shutdown()
 
 
 def test_data_are_sent_once_and_results_are_not_left_behind(remote, cluster, executor, ask):
@@ -108,13 +126,9 @@ def test_progress_is_heard_and_a_wish_to_cancel_is_granted(remote, cluster, stor
     until(lambda: any("loss" in event for event in remote.status(job_id).history))
     assert remote.status(job_id).stage == "training"
     assert remote.cancel(job_id) and remote.status(job_id).state == "cancelled"
-    until(lambda: not tasks(cluster) and not any(w.state.executing for w in workers(cluster)))
+    until(lambda: workers_rest(cluster))
     assert not store.runs.has(endless().digest)
     assert remote.wait(remote.submit(ask()), LONG).state == "succeeded"
-
-
-def workers(cluster):
-    return [worker for worker in cluster.workers.values()]
 
 
 def test_jobs_that_wait_are_cancelled_too_and_closing_stops_all(cluster, store, ask, endless):
@@ -127,7 +141,7 @@ def test_jobs_that_wait_are_cancelled_too_and_closing_stops_all(cluster, store, 
     assert queue.cancel(waits) and queue.status(waits).state == "cancelled"
     queue.close()
     assert [queue.status(i).state for i in first] == ["interrupted"] * 2
-    until(lambda: not tasks(cluster) and not any(w.state.executing for w in workers(cluster)))
+    until(lambda: workers_rest(cluster))
     executor.shutdown()
     with pytest.raises(RuntimeError):
         executor.submit(run_job, *[endless(), store, "x", None, None, 1])
@@ -137,32 +151,26 @@ def test_workers_stop_when_the_app_is_gone(cluster, store, endless):
     executor = ClusterExecutor(cluster.scheduler_address)
     with JobQueue(store, executor=executor) as queue:
         job_id = queue.submit(endless())
-        until(lambda: queue.status(job_id).state == "running")
+        until_running(queue, job_id)
         client = executor._link.client  # as if its machine had lost power
         client.loop.add_callback(client.scheduler_comm.comm.abort)
-        until(lambda: not any(w.state.executing for w in workers(cluster)))
+        until(lambda: not any(w.state.executing for w in cluster.workers.values()))
         status = queue.wait(job_id, LONG)
         assert status.state == "failed" and "cannot be reached" in status.message
     executor.shutdown(cancel_futures=True)
 
 
 def test_searches_and_blends_travel_too(remote, store, ask, mine):
-    search = search_spec(ask("cca"), {"n_components": [2, 4]})
-    status = remote.wait(remote.submit(search), LONG)
-    assert status.state == "succeeded", status.message
-    assert len(remote.result(status.id).value.trials) == 2
-    infos = []
-    for spec in (ask("cca", n_components=5), ask("bm25")):
-        done = remote.wait(remote.submit(spec), LONG)
-        infos.append(store.runs.get(done.run_id, mine).info)
-    spec = blend_spec(*infos, 0.3, workspace=mine)
-    status = remote.wait(remote.submit(spec), LONG)
-    assert status.state == "succeeded", status.message
-    assert store.runs.get(status.run_id).pipeline().alpha == 0.3
-    store.runs.delete(infos[0].id, mine)
-    status = remote.wait(remote.submit(replace(spec, params={**spec.params, "alpha": 0.2})), LONG)
-    assert status.state == "failed"
-    assert "The learned run of this blend cannot be opened" in status.message
+    def done(spec):
+        status = remote.wait(remote.submit(spec), LONG)
+        assert status.state == "succeeded", status.message
+        return status
+
+    search = done(search_spec(ask("cca"), {"n_components": [2, 4]}))
+    assert len(remote.result(search.id).value.trials) == 2
+    parts = [done(spec).run_id for spec in (ask("cca", n_components=5), ask("bm25"))]
+    blend = done(blend_spec(*(store.runs.get(i).info for i in parts), 0.3, workspace=mine))
+    assert store.runs.get(blend.run_id).pipeline().alpha == 0.3
 
 
 def test_bugs_are_said_plainly_and_kept_for_the_keeper(remote, store, ask, monkeypatch):
@@ -183,43 +191,32 @@ def test_another_version_on_a_worker_is_noticed(remote, ask, monkeypatch):
     assert status.state == "failed" and "Install the same version" in status.message
 
 
-def test_without_a_scheduler_a_job_fails_cleanly(store, ask, monkeypatch):
-    monkeypatch.setattr("simviz.scale.dask.CONNECT_SECONDS", 0.3)
-    with cluster_queue(store, f"tcp://127.0.0.1:{free_port()}") as queue:
-        status = queue.wait(queue.submit(ask()), LONG)
-        assert status.state == "failed" and "cannot be reached" in status.message
-
-
 def test_a_job_outlives_its_scheduler_and_can_be_repeated(store, ask, endless, mine, monkeypatch):
     monkeypatch.setattr("simviz.scale.dask.CONNECT_SECONDS", 2)
     monkeypatch.setattr("simviz.scale.dask.WORKER_SECONDS", 2)
-    port = free_port()
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
     with cluster_queue(store, f"tcp://127.0.0.1:{port}") as queue:
+        early = queue.wait(queue.submit(ask()), LONG)  # there is no scheduler yet
         with in_threads(1, port=port):
             job_id = queue.submit(endless())
-            until(lambda: queue.status(job_id).state == "running")
-        status = queue.wait(job_id, LONG)
-        assert status.state == "failed" and "cannot be reached" in status.message
+            until_running(queue, job_id)
+        lost = queue.wait(job_id, LONG)
         again = queue.wait(queue.submit(ask()), LONG)
-        assert again.state == "failed"
+        for status in (early, lost, again):
+            assert status.state == "failed" and "cannot be reached" in status.message
         with in_threads(1, port=port):
             done = queue.wait(queue.repeat(again.id, mine), LONG)
             assert done.state == "succeeded", done.message
-            assert done.history and done.attempt == 2
+            assert done.history and done.attempt == 3
             queue._executor.shutdown(cancel_futures=True)
 
 
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
-
-
 def test_a_data_set_is_the_same_after_its_journey(sentences):
-    for again in (pickle.loads(pickle.dumps(sentences)), copy.deepcopy(sentences)):
-        assert again.x.digest == sentences.x.digest and again.digest == sentences.digest
-    links = replace(sentences, y=sentences.x)
-    again = pickle.loads(pickle.dumps(links))
-    assert again.x is again.y  # links between items of one collection stay that
     items = Items(["a"], ["b"], "text", {"label": np.array(["c"], dtype=object)})
-    assert pickle.loads(pickle.dumps(items)).digest == items.digest
+    links = PairSet(items, items, Relevance.identity(1))
+    for pairs in (sentences, links):
+        for again in (pickle.loads(pickle.dumps(pairs)), copy.deepcopy(pairs)):
+            assert again.x.digest == pairs.x.digest and again.digest == pairs.digest
+            assert (again.x is again.y) == (pairs.x is pairs.y)

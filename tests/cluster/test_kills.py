@@ -19,7 +19,7 @@ import scipy.sparse as sp
 from distributed import Client
 from distributed.utils import get_mp_context
 from local_cluster import cluster_here
-from waiting import LONG, until
+from waiting import LONG, finished, until
 
 from simviz.exceptions import JobError
 from simviz.jobs.cluster_queue import cluster_queue
@@ -27,7 +27,6 @@ from simviz.methods._training import held_out_values
 from simviz.methods.s2net import S2Net
 from simviz.relevance import Relevance
 from simviz.scale.lbfgs import Share, fit_s2net_lbfgs
-from simviz.store import Store
 
 #: Modules of the methods that learn here.
 NEEDED = ["simviz.methods.s2net", "simviz.methods.ssi", "simviz.scale.lbfgs"]
@@ -57,28 +56,12 @@ def client(cluster):
         yield connected
 
 
-@pytest.fixture(scope="module")
-def by_nobody(cluster, tmp_path_factory):
-    """Does a job that nobody disturbs, in another store."""
-    store = Store(tmp_path_factory.mktemp("undisturbed"))
-
-    def run(spec, pairs):
-        mine = store.workspaces.create()
-        asked = replace(spec, dataset_id=store.datasets.put(pairs, mine), workspace=mine)
-        with cluster_queue(store, cluster.scheduler_address) as queue:
-            job_id = queue.submit(asked)
-            found = store.runs.get(queue.wait(job_id, LONG).run_id)
-            queue._executor.shutdown()
-        return found
-
-    return run
-
-
-def test_a_worker_killed_in_a_job(cluster, client, store, ask, sentences, by_nobody):
+def test_a_worker_killed_in_a_job(cluster, client, store, theirs, ask, sentences):
     slow = ask("ssi", max_iter=60, patience=60, n_components=20)
-    expected = by_nobody(slow, sentences)
     client.wait_for_workers(2, timeout=LONG)
     with cluster_queue(store, cluster.scheduler_address) as queue:
+        of_others = store.datasets.put(sentences, theirs)
+        expected = finished(queue, replace(slow, dataset_id=of_others, workspace=theirs))
         job_id = queue.submit(slow)
 
         def is_half_way(event):
@@ -94,8 +77,8 @@ def test_a_worker_killed_in_a_job(cluster, client, store, ask, sentences, by_nob
     assert any(later <= sooner for sooner, later in pairwise(clocks)), "nobody was killed"
     run = store.runs.get(status.run_id)
     both = (sentences.x, sentences.y)
-    ours, theirs = (r.pipeline().similarity(*both) for r in (run, expected))
-    assert np.array_equal(ours, theirs)
+    ours, alone = (r.pipeline().similarity(*both) for r in (run, expected))
+    assert np.array_equal(ours, alone)
     assert str(run.part("test").records["run"]) == str(expected.part("test").records["run"])
 
 
@@ -163,14 +146,10 @@ def doomed(evaluation, share, flag):
 
 @pytest.mark.parametrize("moment", ["block", "validation"])
 def test_a_worker_killed_in_a_divided_fit(moment, client, expected, monkeypatch, tmp_path):
-    evaluation, share = 3, 1
-    flag = tmp_path / "killed"
-    ours = model()
+    flag, ours, evaluation, share = tmp_path / "killed", model(), 3, 1
     client.wait_for_workers(2, timeout=LONG)
-    places = sorted(client.nthreads())[share : share + 1]
     if moment == "block":
-        deadly = doomed(evaluation, share, str(flag))
-        monkeypatch.setattr("simviz.scale.lbfgs.Share", deadly)
+        monkeypatch.setattr("simviz.scale.lbfgs.Share", doomed(evaluation, share, str(flag)))
     else:
         score, scored = held_out_values, []
 
@@ -178,7 +157,7 @@ def test_a_worker_killed_in_a_divided_fit(moment, client, expected, monkeypatch,
             scored.append(1)
             if len(scored) == evaluation + 1:
                 flag.touch()
-                kill(client, places)
+                kill(client, [sorted(client.nthreads())[share]])
             return score(*arguments)
 
         monkeypatch.setattr("simviz.methods.s2net.held_out_values", slow)

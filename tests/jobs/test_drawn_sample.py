@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from made_up import has_note
 
 from simviz.data import Items, PairSet
 from simviz.pipeline import default_pipeline
@@ -11,22 +12,16 @@ from simviz.projection import draw, pipeline_map as module
 from simviz.relevance import Relevance
 
 
-def make(n_x, n_y, each):
-    """Each x item belongs to so many y items of its own, as far as there are any."""
-    words = [f"word{i} thing{i % 7}" for i in range(max(n_x, n_y))]
-    rows = [i for i in range(n_x) for k in range(each) if i * each + k < n_y]
-    columns = [i * each + k for i in range(n_x) for k in range(each) if i * each + k < n_y]
-    return PairSet(
-        Items([f"x{i}" for i in range(n_x)], words[:n_x], "text"),
-        Items([f"y{i}" for i in range(n_y)], words[:n_y], "text"),
-        Relevance.from_pairs(rows, columns, shape=(n_x, n_y)),
-    )
-
-
 @pytest.mark.parametrize(("n_x", "n_y", "each"), [(60, 90, 1), (20, 90, 2), (60, 90, 3)])
 def test_pairs_stay_together_in_a_sample(n_x, n_y, each, monkeypatch):
     monkeypatch.setattr(module, "MAX_DRAWN", 25)
-    pairs = make(n_x, n_y, each)
+    # Each x item belongs to so many y items of its own, as far as there are any.
+    columns = np.arange(min(n_x * each, n_y))
+    sides = [
+        Items([str(i) for i in range(n)], [f"word{i} thing{i % 7}" for i in range(n)], "text")
+        for n in (n_x, n_y)
+    ]
+    pairs = PairSet(*sides, Relevance.from_pairs(columns // each, columns, shape=(n_x, n_y)))
     fitted = default_pipeline("lsa", pairs, n_components=3).fit(pairs)
     drawn, x, y = draw(fitted, pairs, seed=3)
     again = draw(fitted, pairs, seed=3)
@@ -35,4 +30,4 @@ def test_pairs_stay_together_in_a_sample(n_x, n_y, each, monkeypatch):
     assert (np.diff(x) > 0).all() and (np.diff(y) > 0).all()
     belong = set(pairs.relevance.positives[x].indices.tolist())
     assert len(belong & set(y.tolist())) == min(len(belong), 25)
-    assert any("random sample of 25 of 90" in note and "seed 3" in note for note in drawn.notes)
+    assert has_note(drawn, "random sample of 25 of 90", "seed 3")

@@ -20,19 +20,18 @@ def vectors_of(items, width=300):
 def test_every_method_can_be_estimated_and_small_data_are_accepted(method, sentences):
     expected = estimate(method, sentences)
     assert expected.reason_to_refuse is None
-    assert 0 < expected.seconds < 600 and 0 < expected.bytes < 2**31
+    # Terms that training did not show need no memory of their own.
+    most = 2**28 if method in ("bm25", "tfidf_cosine") else 2**31
+    assert 0 < expected.seconds < 600 and 0 < expected.bytes < most
 
 
-def test_more_of_anything_costs_more(sentences):
+def test_more_of_anything_costs_more_and_either_way_round_as_much(sentences):
     def seconds(n, **params):
         texts = [sentences.x.content[i % 60] + f" w{i}" for i in range(n)]
         return estimate("ssi", PairSet.from_texts(texts, texts), params).seconds
 
     assert seconds(400) < seconds(400, max_iter=500) < seconds(400, max_iter=500, n_components=900)
     assert seconds(400, max_iter=500) < seconds(40_000, max_iter=500)
-
-
-def test_training_takes_as_long_either_way_round(sentences):
     pairs = replace(sentences, y=vectors_of(sentences.y, 400))
     there, back = (estimate("cl_lsi", given) for given in (pairs, pairs.swap()))
     assert there.stages["training"] == pytest.approx(back.stages["training"])
@@ -58,19 +57,12 @@ def test_fits_that_choose_a_ridge_count(sentences, method):
 def test_encoding_counts_and_nothing_is_encoded_for_an_estimate(sentences, monkeypatch):
     monkeypatch.setattr("simviz.features.pretrained._encoder", None)
     usual, encoded = estimate("cca", sentences), estimate("cca", sentences, None, "pretrained")
-    assert encoded.seconds > usual.seconds
-    longer = PairSet.from_texts([f"{text} {text}" for text in sentences.x.content], ["a b"] * 60)
-    assert estimate("cca", longer, None, "pretrained").reason_to_refuse is None
-
-
-def test_encoding_pictures_counts_and_loads_no_encoder(monkeypatch):
-    monkeypatch.setattr("simviz.features.pretrained._encoder", None)
+    assert encoded.seconds > usual.seconds and encoded.reason_to_refuse is None
     ids = [f"{i}" for i in range(40)]
     pictures = Items(ids, np.zeros((40, 8, 8), dtype=np.uint8), "image")
     for words in (Items(ids, ids, "keyword"), Items(ids, ids, "text"), pictures):
-        expected = estimate(
-            "cca", PairSet(words, pictures, Relevance.identity(40)), None, "pretrained:clip"
-        )
+        pairs = PairSet(words, pictures, Relevance.identity(40))
+        expected = estimate("cca", pairs, None, "pretrained:clip")
         assert expected.reason_to_refuse is None and expected.seconds > 40 * 0.1
 
 
@@ -87,16 +79,18 @@ def test_a_network_on_long_texts_is_timed(monkeypatch):
     assert seconds(100, 2_800) == pytest.approx(2 * seconds(100), rel=0.2)
 
 
-def test_too_long_is_refused_with_a_sentence(sentences):
-    expected = estimate("ssi", sentences, {"max_iter": 10_000_000})
-    assert expected.seconds > MAX_SECONDS
-    assert expected.reason_to_refuse.startswith("SSI would take about")
-
-
-def test_too_large_is_refused_with_a_sentence(sentences, monkeypatch):
+def test_what_cannot_be_trained_is_refused_with_the_reason(sentences, monkeypatch):
+    words = Items(["u", "v"], ["one", "two"], "keyword")
+    pictures = Items(["a", "b"], np.zeros((2, 8, 8), dtype=np.uint8), "image")
+    pairs = PairSet(words, pictures, Relevance.identity(2))
+    assert "one feature space" in estimate("bm25", pairs).reason_to_refuse
+    assert "parameter" in estimate("cca", pairs, {"n_components": -1}).reason_to_refuse
+    too_long = estimate("ssi", sentences, {"max_iter": 10_000_000})
+    assert too_long.seconds > MAX_SECONDS
+    assert too_long.reason_to_refuse.startswith("SSI would take about")
     monkeypatch.setattr("simviz.jobs.cost.free_bytes", lambda: 1_000_000)
-    reason = estimate("cca", sentences).reason_to_refuse
-    assert "GB of memory" in reason and "Take a sample" in reason
+    too_large = estimate("cca", sentences).reason_to_refuse
+    assert "GB of memory" in too_large and "Take a sample" in too_large
 
 
 def test_what_is_too_wide_for_a_factor_needs_none():
@@ -106,16 +100,3 @@ def test_what_is_too_wide_for_a_factor_needs_none():
 
     assert needed(200_000, 2**16) < 4e9 < needed(200_000, 24_000)
     assert needed(12_001, 2**16) < needed(12_000, 2**16)
-
-
-@pytest.mark.parametrize("method", ["bm25", "tfidf_cosine"])
-def test_terms_that_training_did_not_show_need_no_memory_of_their_own(method, sentences):
-    assert estimate(method, sentences).bytes < 2**28
-
-
-def test_what_cannot_be_trained_is_refused_with_the_reason():
-    pictures = Items(["a", "b"], np.zeros((2, 8, 8), dtype=np.uint8), "image")
-    words = Items(["u", "v"], ["one", "two"], "keyword")
-    pairs = PairSet(words, pictures, Relevance.identity(2))
-    assert "one feature space" in estimate("bm25", pairs).reason_to_refuse
-    assert "parameter" in estimate("cca", pairs, {"n_components": -1}).reason_to_refuse

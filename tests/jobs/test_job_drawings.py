@@ -71,7 +71,11 @@ def test_progress_is_told_while_it_draws(run, sentences, monkeypatch, background
 
 @pytest.mark.parametrize(
     ("error", "message"),
-    [(StoreError("A run keeps at most 40 drawings."), "at most 40"), (ZeroDivisionError(), "")],
+    [
+        (StoreError("A run keeps at most 40 drawings."), "at most 40"),
+        (ValueError("too few pairs"), "too few pairs"),
+        (ZeroDivisionError(), "could not be"),
+    ],
 )
 def test_failure_is_remembered_until_it_is_forgotten(
     run, sentences, monkeypatch, background, later, error, message, caplog

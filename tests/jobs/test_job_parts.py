@@ -5,15 +5,7 @@ from __future__ import annotations
 import numpy as np
 from hypothesis import given, settings, strategies as st
 
-from simviz.data.splitting import (
-    EVERY_PART,
-    NO_PART,
-    PARTS,
-    is_in_part,
-    part_labels,
-    parts_present,
-    split,
-)
+from simviz.data.splitting import NO_PART, PARTS, is_in_part, part_labels, parts_present
 
 
 @given(st.lists(st.sets(st.sampled_from(PARTS)), min_size=1, max_size=12))
@@ -27,15 +19,5 @@ def test_parts_are_found_again(members):
     for part in PARTS:
         assert is_in_part(labels, part).tolist() == [part in parts for parts in members]
     assert is_in_part(labels, NO_PART).tolist() == [not parts for parts in members]
-    assert set(parts_present(labels)) == set().union(*members) | (
-        {NO_PART} if set() in members else set()
-    )
-
-
-def test_labels_of_a_split(sentences):
-    parts = split(sentences, by="pair")
-    arrays = {f"x_{part}": index for part, index in parts.x_index.items()}
-    labels = part_labels(arrays, "x", len(sentences.x))
-    counts = {part: int((labels == part).sum()) for part in PARTS}
-    assert counts == {part: len(parts.x_index[part]) for part in PARTS}
-    assert EVERY_PART not in labels
+    named = {part for parts in members for part in parts or {NO_PART}}
+    assert set(parts_present(labels)) == named

@@ -113,20 +113,6 @@ def test_a_long_job_is_cancelled_at_once_and_gives_way(single, store, ask, endle
     assert not store.runs.has(endless().digest)
 
 
-def test_waiting_jobs_know_their_place_and_are_cancelled_at_once(single, ask, endless, mine):
-    first = single.submit(endless())
-    until_running(single, first)
-    second, third = single.submit(ask()), single.submit(ask(k1=1.5))
-    assert [single.status(i).queue_position for i in (first, second, third)] == [None, 1, 2]
-    assert single.cancel(second)
-    assert single.status(second).state == "cancelled"
-    assert single.status(third).queue_position == 1
-    assert single.status(second).started is None
-    single.cancel(first)
-    assert single.wait(third, LONG).state == "succeeded"
-    assert [job.state for job in single.jobs(mine)] == ["succeeded", "cancelled", "cancelled"]
-
-
 def test_what_was_cancelled_or_failed_is_attempted_anew(single, ask, endless, mine, monkeypatch):
     blocker, cancelled = single.submit(endless()), single.submit(ask())
     single.cancel(cancelled)
@@ -208,15 +194,6 @@ def test_jobs_belong_to_who_follows_them(queue, ask, theirs):
     ):
         with pytest.raises(StoreError):
             refused()
-
-
-@pytest.mark.parametrize(
-    "job_id", ["", "..", "../x", "0" * 32, "0" * 32 + "-1/..", None, "\ud800"]
-)
-def test_hostile_job_ids_are_refused(queue, mine, job_id):
-    for call in (queue.status, queue.cancel, queue.repeat):
-        with pytest.raises(StoreError):
-            call(job_id, mine)
 
 
 @pytest.mark.parametrize(

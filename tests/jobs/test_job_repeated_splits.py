@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from made_up import COLOURS, THINGS
 
 from simviz.data import PairSet
 from simviz.evaluation import RepeatedSplits
@@ -15,8 +16,7 @@ from simviz.jobs import JobSpec, SplitSpec, divisions_spec
 from simviz.jobs.spec import DivisionsSpec, JobResult
 from simviz.jobs.status import JobFolder
 
-COLOURS, THINGS = ["red", "blue", "green", "gold", "grey"], ["car", "bus", "tram", "ship", "kite"]
-TEXTS = [f"{colour} {thing}" for colour in COLOURS for thing in THINGS]
+TEXTS = [f"{colour} {thing}" for colour in COLOURS for thing in THINGS[:5]]
 PAIRS = PairSet.from_texts(TEXTS, TEXTS)
 
 
@@ -31,11 +31,9 @@ def test_settings_of_one_method_are_chosen_among():
     trainings = spec.trainings()
     assert [len(specs) for specs in trainings.values()] == [1, 2]
     assert {s.dataset_id for specs in trainings.values() for s in specs} == {"d"}
-    again = JobSpec.from_json(spec.to_json(), "w")
+    again, heard = JobSpec.from_json(spec.to_json(), "w"), []
     assert isinstance(again, DivisionsSpec) and again.digest == spec.digest
-    heard = []
-    result = again.run(PAIRS, {}, lambda stage, fraction, metrics: heard.append(fraction))
-    found = result.value
+    found = again.run(PAIRS, {}, lambda _, done, __: heard.append(done)).value
     assert found.names == tuple(trainings) and found.values.shape == (3, 2)
     assert np.isfinite(found.values).all() and set(found.selected[:, 0]) == {0}
     assert heard[-1] == 1.0
@@ -80,10 +78,8 @@ def test_what_was_found_is_kept_as_it_is(tmp_path):
     folder = JobFolder(tmp_path)
     folder.write_result(JobResult(found, 1.5))
     again = folder.read_result()
-    assert again.seconds == 1.5 and again.value.names == found.names
+    assert again.seconds == 1.5 and str(again.value) == str(found)
     np.testing.assert_array_equal(again.value.values, values)
-    np.testing.assert_array_equal(again.value.selected, found.selected)
-    assert again.value.test_fraction == 2 / 9
     [file] = tmp_path.iterdir()
     tree = zipfile.ZipFile(file).read("objects.json").decode()
     assert '"found"' in tree and '"chosen"' in tree, "as files of earlier versions call them"

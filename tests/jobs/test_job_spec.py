@@ -1,3 +1,4 @@
+import json
 from dataclasses import replace
 
 import pytest
@@ -6,6 +7,7 @@ from hypothesis import given, settings, strategies as st
 from simviz.jobs import JobError, JobSpec, SplitSpec
 from simviz.store.directory import LOCAL_WORKSPACE
 
+TYPOS = {"kind": "typos", "share": 0.3}
 BASE = JobSpec("d" * 32, "0" * 32, "cca", {"n_components": 5}, workspace="me")
 
 json_values = st.recursive(
@@ -15,9 +17,8 @@ json_values = st.recursive(
 )
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
+def test_every_part_of_a_request_counts_but_not_the_order_of_parameters(monkeypatch):
+    changes = [
         {"dataset_id": "e" * 32},
         {"dataset_digest": "1" * 32},
         {"method": "cl_lsi"},
@@ -29,22 +30,14 @@ json_values = st.recursive(
         {"workspace": "you"},
         {"features": "pretrained"},
         {"features": "pretrained:clip"},
-    ],
-)
-def test_every_part_of_a_request_counts(change):
-    assert replace(BASE, **change).digest != BASE.digest
-
-
-def test_the_version_counts(monkeypatch):
-    before = BASE.digest
+        {"augment": (TYPOS,)},
+        {"augment": (TYPOS | {"share": 0.2},)},
+    ]
+    digests = {BASE.digest, *(replace(BASE, **change).digest for change in changes)}
+    params = {"n_components": 5, "measure": "dot"}, {"measure": "dot", "n_components": 5}
+    digests |= {replace(BASE, params=either).digest for either in params}
     monkeypatch.setattr("simviz.jobs.spec._version", lambda: "99")
-    assert BASE.digest != before
-
-
-def test_the_order_of_parameters_does_not_count():
-    one = replace(BASE, params={"n_components": 5, "measure": "dot"})
-    two = replace(BASE, params={"measure": "dot", "n_components": 5})
-    assert one.digest == two.digest
+    assert len(digests | {BASE.digest}) == len(changes) + 3
 
 
 @settings(max_examples=50)
@@ -53,15 +46,15 @@ def test_the_order_of_parameters_does_not_count():
     seed=st.integers(0, 2**31),
     dimensions=st.none() | st.lists(st.integers(1, 500), max_size=4).map(tuple),
     features=st.sampled_from(["usual", "pretrained", "pretrained:/a: clip"]),
+    augment=st.sampled_from([(), (TYPOS,)]),
 )
-def test_a_request_comes_back_from_json(params, seed, dimensions, features):
-    import json
-
+def test_a_request_comes_back_from_json(seed, **changes):
     split = SplitSpec("group", (0.6, 0.2, 0.2), seed, "author")
-    changes = {"params": params, "split": split, "dimensions": dimensions, "features": features}
-    spec = replace(BASE, **changes)
-    back = JobSpec.from_json(json.loads(json.dumps(spec.to_json())), "me")
+    spec = replace(BASE, split=split, **changes)
+    tree = json.loads(json.dumps(spec.to_json()))
+    back = JobSpec.from_json(tree, "me")
     assert back == spec and back.digest == spec.digest
+    assert ("augment" in tree) == bool(spec.augment), "old requests keep their ids"
     assert "me" not in json.dumps(replace(spec, params={}).to_json()).split('"')
 
 
@@ -83,10 +76,13 @@ def test_a_damaged_request_is_said_to_be_one(tree):
         ({"features": "pretrained:"}, "Did you mean 'pretrained'"),
         ({"features": "usual:clip"}, "kind of features"),
         ({"features": "pretrained", "method": "bm25", "params": {}}, "BM25 reads counts"),
+        ({"augment": ({"kind": "typo"},)}, "Did you mean 'typos'"),
+        ({"augment": (TYPOS | {"share": 3},)}, "between 0 and 1"),
+        ({"augment": ({"kind": "synonyms", "synonyms": [["a"]]},)}, "lawyer = attorney"),
     ],
 )
 def test_what_cannot_be_asked_is_refused_at_once(change, words):
-    BASE.check()
+    replace(BASE, augment=(TYPOS,)).check()
     with pytest.raises(JobError, match=words):
         replace(BASE, **change).check()
 

@@ -60,18 +60,16 @@ def test_what_is_offered_trains_and_what_is_thin_is_said(seed):
         if name in LEFT_OUT or (name in SLOW and name not in slow):
             continue
         if why_not(cls, pairs, n_rejected=n_rejected) is None:
-            found = trained(name, pairs, how).measured
-            assert set(found) == {"validation", "test"}
+            assert set(trained(name, pairs, how).measured) == {"validation", "test"}
+    is_judged = pairs.relevance.unjudged == "ignore" and pairs.relevance.negatives.nnz > 0
     thin = [
         part
         for part, judged in kept.items()
         if min(judged.positives.nnz, judged.negatives.nnz) < (1 if part == "train" else FEW_JUDGED)
     ]
     finding = check_health(pairs, parts).find("thin")
-    is_judged = pairs.relevance.unjudged == "ignore" and pairs.relevance.negatives.nnz > 0
-    assert ([example[0] for example in finding.examples] if finding else []) == (
-        thin if is_judged else []
-    )
+    said = [example[0] for example in finding.examples] if finding else []
+    assert said == (thin if is_judged else [])
 
 
 def test_a_split_that_leaves_training_no_rejected_pairs_is_said_before():

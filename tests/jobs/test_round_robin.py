@@ -1,7 +1,6 @@
 """Nobody waits for all that another asked for."""
 
 import threading
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from itertools import pairwise
 
@@ -92,6 +91,8 @@ def test_a_visitor_does_not_wait_for_all_jobs_of_another(store, mine, theirs, as
         few = [queue.submit(replace(their, params={"k1": k1})) for k1 in (1.0, 2.0)]
         assert [queue.status(i).queue_position for i in many + few] == [2, 4, 5, 6, 1, 3]
         assert queue.cancel(few[0], theirs) and queue.status(few[1]).queue_position == 1
+        gone, now = queue.status(few[0]), queue.status(running)
+        assert (gone.state, gone.started, now.queue_position) == ("cancelled", None, None)
         queue.cancel(running)
         statuses = [queue.wait(i, LONG) for i in [few[1], *many]]
         assert {s.state for s in statuses} == {"succeeded"}
@@ -117,12 +118,3 @@ def test_a_demo_that_two_wait_for_comes_at_the_first_turn_of_either(store, mine,
         ]
         assert queue.status(ids[2], theirs).queue_position == 1
         assert queue.cancel(ids[2], theirs) and queue.status(ids[2], theirs).state == "cancelled"
-
-
-def test_another_executor_serves_in_its_own_order(store, ask, endless):
-    with ThreadPoolExecutor(1) as executor, JobQueue(store, executor=executor) as queue:
-        first = queue.submit(endless())
-        second = queue.submit(ask())
-        assert queue.status(second).queue_position == 1
-        queue.cancel(first)
-        assert queue.wait(second, LONG).state == "succeeded"

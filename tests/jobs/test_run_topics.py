@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 
 from simviz.data import PairSet
@@ -24,26 +23,15 @@ def topics_of(method, pairs, **params):
     return RunTopics.of(pipeline, pairs)
 
 
-def test_every_topic_model_says_that_it_has_topics():
-    family = {name for name, cls in all_methods().items() if cls.tags.family == "topic"}
-    assert {name for name in all_methods() if has_topics(name)} == family
-    assert not has_topics("nosuch")
-
-
 @pytest.mark.parametrize("method", ["jplsa", "cplsa", "pltm", "plsa", "lda"])
 def test_topics_of_every_model_are_told(method, pairs):
     found = topics_of(method, pairs)
-    assert sum(t.share for t in found.topics) == pytest.approx(1)
     assert len(found.perplexities) > 1 and found.perplexities[-1] < found.perplexities[0]
-    weighted = sum(
-        (theta * n[:, None]).sum(axis=0)
-        for theta, n in ((found.x_theta, found.x_tokens), (found.y_theta, found.y_tokens))
-    )
-    for topic in found.topics:
-        assert topic.share == pytest.approx(weighted[topic.topic] / weighted.sum())
-        assert topic.x_terms or topic.y_terms
+    tokens = found.x_theta.T @ found.x_tokens + found.y_theta.T @ found.y_tokens
     english, spanish = set(" ".join(X).split()), set(" ".join(Y).split())
     for topic in found.topics:
+        assert topic.share == pytest.approx(tokens[topic.topic] / tokens.sum())
+        assert topic.x_terms or topic.y_terms
         assert set(topic.x_terms) <= english, "each side with the terms that it uses"
         assert set(topic.y_terms) <= spanish
 
@@ -52,13 +40,18 @@ def test_items_lead_to_topics_and_back(pairs):
     found = topics_of("jplsa", pairs, shared=False)
     cat, dog = (found.leading("x", i)[0][0] for i in (0, 1))
     assert cat != dog
-    assert set(found.typical("y", cat, 9)) >= {0, 2, 4, 6}
-    assert not set(found.typical("y", cat, 9)) & {1, 3, 5, 7}
-    assert "cat" in found.named(cat).x_terms and "gato" in found.named(cat).y_terms
+    typical = set(found.typical("y", cat, 9))
+    assert typical >= {0, 2, 4, 6} and not typical & {1, 3, 5, 7}
+    named = found.named(cat)
+    assert "cat" in named.x_terms and "gato" in named.y_terms
     assert found.leading("x", 8) == [], "nothing is known of an empty text"
-    assert 8 not in found.typical("x", cat, 9)
-    assert found.leading("x", 0, least=1.1) == []
-    assert found.label(cat, 1, "y") == found.named(cat).y_terms[0]
+    assert 8 not in found.typical("x", cat, 9) and found.leading("x", 0, least=1.1) == []
+    assert found.label(cat, 1, "y") == named.y_terms[0]
+    head, first, *_ = topic_rows(found, pairs, 1)
+    assert head[:3] == ["topic", "share of tokens", "English: terms"]
+    row, item = dict(zip(head, first, strict=True)), found.typical("x", first[0] - 1, 1)[0]
+    assert row["English: typical ids"] == str(pairs.x.ids[item])
+    assert row["English: typical"] == pairs.x.content[item]
 
 
 def test_one_collection_has_one_column_of_terms():
@@ -66,24 +59,13 @@ def test_one_collection_has_one_column_of_terms():
     single = PairSet.from_texts(texts, texts)
     one = PairSet(single.x, single.x, single.relevance, x_name="notes")
     found = topics_of("plsa", one)
-    assert found.one_side
     rows = topic_rows(found, one)
-    assert len(rows[0]) == 6 and len(rows) == 3
+    assert found.one_side and len(rows[0]) == 6 and len(rows) == 3
     assert found.topics[0].x_terms == found.topics[0].y_terms
 
 
-def test_rows_hold_ids_and_texts(pairs):
-    found = topics_of("jplsa", pairs, shared=False)
-    head, first, *_ = topic_rows(found, pairs, 1)
-    assert head[:3] == ["topic", "share of tokens", "English: terms"]
-    row = dict(zip(head, first, strict=True))
-    typical = int(found.typical("x", first[0] - 1, 1)[0])
-    assert row["English: typical ids"] == str(pairs.x.ids[typical])
-    assert row["English: typical"] == pairs.x.content[typical]
-
-
-def test_other_models_have_none(pairs):
-    pipeline = default_pipeline("cca", pairs, n_components=1).fit(pairs)
+def test_topic_models_have_topics_and_others_none(pairs):
+    family = {name for name, cls in all_methods().items() if cls.tags.family == "topic"}
+    assert {name for name in [*all_methods(), "nosuch"] if has_topics(name)} == family
     with pytest.raises(ValueError, match="CCA has no topics"):
-        RunTopics.of(pipeline, pairs)
-    assert np.isfinite(topics_of("lda", pairs).x_theta).all()
+        RunTopics.of(default_pipeline("cca", pairs, n_components=1).fit(pairs), pairs)

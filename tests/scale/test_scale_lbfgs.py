@@ -100,22 +100,15 @@ def test_workers_learn_the_model_of_one_machine(client, changed):
 
 
 def test_items_that_the_start_gives_no_direction_are_left_out_alike():
-    X, Y = (
-        sp.csr_array(sp.block_diag([Z, sp.eye_array(200) / 100])) for Z in data()
-    )  # five directions of the start are all of the first 400 items
+    # Five directions of the start are all of the first 400 items.
+    X, Y = (sp.csr_array(sp.block_diag([Z, sp.eye_array(200) / 100])) for Z in data())
     changed = {"init": "cl_lsi", "loss": "softmax", "validation_fraction": 0.0}
     alone = model(**changed).fit(X, Y)
     assert alone.n_iter_ == 6
     close(fit_s2net_lbfgs(model(**changed), X, Y, n_shares=3), alone)
 
 
-def test_where_shares_are_does_not_matter(client):
-    X, Y = data()
-    ours = fit_s2net_lbfgs(model(), X, Y, client=client, n_shares=3)
-    close(ours, fit_s2net_lbfgs(model(), X, Y, n_shares=3), tolerance=0)
-
-
-def test_workers_hold_a_block_of_their_rows_at_once(client, monkeypatch):
+def test_workers_hold_a_block_of_their_rows_at_once_and_learn_the_same(client, monkeypatch):
     here, held, init = current_thread(), [], Products.__init__
 
     def noted(self, X):
@@ -126,10 +119,10 @@ def test_workers_hold_a_block_of_their_rows_at_once(client, monkeypatch):
     X, Y = data()
     monkeypatch.setattr("simviz.scale.lbfgs._ENTRIES", 300)
     monkeypatch.setattr(Products, "__init__", noted)
-    ours = fit_s2net_lbfgs(model(max_iter=2), X, Y, client=client, n_shares=2)
+    ours = fit_s2net_lbfgs(model(max_iter=2), X, Y, client=client, n_shares=3)
     longest = max(np.diff(Z.indptr).max() for Z in (X, Y, X.tocsc(), Y.tocsc()))
     assert X.nnz > 3_000 and 0 < max(held) <= 300 + longest
-    close(ours, fit_s2net_lbfgs(model(max_iter=2), X, Y, n_shares=2), tolerance=0)
+    close(ours, fit_s2net_lbfgs(model(max_iter=2), X, Y, n_shares=3), tolerance=0)
 
 
 @pytest.mark.parametrize("shared", [True, False])
@@ -140,26 +133,32 @@ def test_dense_rows_are_divided_likewise(client, shared, monkeypatch):
     close(fit_s2net_lbfgs(model(shared=shared, max_iter=2), X, Y, client=client), alone)
 
 
-def test_single_precision_is_kept_and_items_may_be_fewer_than_shares(client):
+def test_single_precision_is_kept_and_items_may_be_fewer_than_shares():
     X, Y = (Z.astype(np.float32)[:30] for Z in data())
-    ours = fit_s2net_lbfgs(
-        model(max_iter=2, validation_fraction=0), X, Y, client=client, n_shares=100
-    )
-    alone = model(max_iter=2, validation_fraction=0).fit(X, Y)
+    how = {"max_iter": 2, "validation_fraction": 0}
+    ours, alone = fit_s2net_lbfgs(model(**how), X, Y, n_shares=100), model(**how).fit(X, Y)
     assert ours.x_projection_.dtype == np.float32
     np.testing.assert_allclose(ours.loss_curve_, alone.loss_curve_, rtol=1e-4)
 
 
-def test_a_callback_stops_it(client):
+def test_a_callback_stops_it_and_a_scheduler_that_is_lost_ends_it_cleanly():
     X, Y = data()
-    heard = []
+    with cluster_here(2, processes=False, protocol="tcp://") as made, Client(made) as connected:
 
-    def callback(step, total, metrics):
-        heard.append(metrics)
-        return step >= 2
+        def fitted(callback):
+            asked = model(max_iter=50).set_callbacks(callback)
+            return fit_s2net_lbfgs(asked, X, Y, client=connected)
 
-    ours = fit_s2net_lbfgs(model(max_iter=50).set_callbacks(callback), X, Y, client=client)
-    assert ours.n_iter_ == 2 and "loss" in heard[-1]
+        def lost(step, total, metrics):
+            if step == 2:
+                # As if its machine had lost power.
+                connected.loop.add_callback(connected.scheduler_comm.comm.abort)
+                made.close()
+            return False
+
+        assert fitted(lambda step, _, metrics: step >= 2 and "loss" in metrics).n_iter_ == 2
+        with pytest.raises(JobError, match="cannot be reached"):
+            fitted(lost)
 
 
 @pytest.mark.parametrize(
@@ -175,19 +174,3 @@ def test_what_is_not_divided_says_so(changed, judged, words):
     X, Y = np.eye(2), np.eye(2)
     with pytest.raises(ValueError, match=words):
         fit_s2net_lbfgs(model(**changed), X, Y, judged)
-
-
-def test_a_scheduler_that_is_lost_ends_it_cleanly():
-    X, Y = data()
-    with cluster_here(2, processes=False, protocol="tcp://") as made, Client(made) as connected:
-
-        def heard(step, total, metrics):
-            if step == 2:
-                # As if its machine had lost power.
-                connected.loop.add_callback(connected.scheduler_comm.comm.abort)
-                made.close()
-            return False
-
-        ours = model(max_iter=50).set_callbacks(heard)
-        with pytest.raises(JobError, match="cannot be reached"):
-            fit_s2net_lbfgs(ours, X, Y, client=connected)

@@ -67,8 +67,7 @@ def test_one_buffer_is_the_fit_in_memory_to_the_last_bit(tmp_path, changed):
 def test_pairs_with_grades_are_the_relevance_in_memory(tmp_path):
     X, Y = sides(400)
     rng = np.random.default_rng(1)
-    x, y = rng.integers(0, 390, 900), rng.integers(0, 120, 900)
-    x, y = np.unique(np.c_[x, y], axis=0)[rng.permutation(800)].T
+    x, y = np.unique(rng.integers(0, (390, 120), (900, 2)), axis=0)[:800].T
     grade = rng.integers(1, 3, len(x))
     relevance = Relevance.from_pairs(x, y, grade, shape=(400, 120))
     # In memory, items without judgments have no part in batches either.
@@ -143,8 +142,7 @@ def test_memory_is_that_of_a_buffer(tmp_path):
 
 def test_progress_and_stopping(tmp_path):
     X, Y = sides()
-    shards = written(tmp_path / "x", X), written(tmp_path / "y", Y)
-    told = []
+    shards, told = (written(tmp_path / "x", X), written(tmp_path / "y", Y)), []
 
     def stop(step, total, metrics):
         told.append((step, total, sorted(metrics)))
@@ -152,38 +150,33 @@ def test_progress_and_stopping(tmp_path):
 
     fitted = fit_s2net(model().set_callbacks(stop), *shards, buffer_size=100)
     assert fitted.n_iter_ == 2 and told[-1] == (2, 5, ["loss", "validation"])
-    assert fitted.similarity(X[:3], Y[:4]).shape == (3, 4)
-    again = fit_s2net(model(), *shards, buffer_size=100)
-    np.testing.assert_array_equal(
-        fit_s2net(model(), *shards, buffer_size=100).x_projection_, again.x_projection_
-    )
+    one, two = (fit_s2net(model(), *shards, buffer_size=100).x_projection_ for _ in range(2))
+    np.testing.assert_array_equal(one, two)
 
 
 def test_held_out_candidates_of_many_queries_are_all_there(tmp_path):
     X, Y = sides(800)
     x = np.arange(800)
     shards = written(tmp_path / "x", X), written(tmp_path / "y", Y[:100])
-    fitted = fit_s2net(model(), *shards, PairRows(x, x % 90))
-    assert len(fitted.validation_scores_) == fitted.n_iter_
+    for grade in (None, np.where(x % 3, 1, -1)):
+        fitted = fit_s2net(model(), *shards, PairRows(x, x % 90, grade))
+        assert len(fitted.validation_scores_) == fitted.n_iter_
     none = fit_s2net(model(validation_fraction=0), *shards, PairRows(x, x % 90))
     assert none.validation_scores_ == [] and none.n_iter_ == 5
-    judged = fit_s2net(model(), *shards, PairRows(x, x % 90, np.where(x % 3, 1, -1)))
-    assert len(judged.validation_scores_) == judged.n_iter_
 
 
 def test_bad_input_is_told(tmp_path):
     X, Y = sides(50)
     x, y = written(tmp_path / "x", X), written(tmp_path / "y", Y[:40])
-    with pytest.raises(ValueError, match="compares all pairs in every iteration"):
-        fit_s2net(model(solver="lbfgs"), x, x)
-    with pytest.raises(ValueError, match="got 50 x items and 40 y items"):
-        fit_s2net(model(), x, y)
-    with pytest.raises(ValueError, match="name y row 40, the last of the y side is 39"):
-        fit_s2net(model(), x, y, PairRows([0, 1], [3, 40]))
-    with pytest.raises(ValueError, match="buffer_size is a number of queries"):
-        fit_s2net(model(), x, x, buffer_size=1)
-    with pytest.raises(ValueError, match="equal widths"):
-        fit_s2net(model(shared=True), x, y, PairRows([0, 1], [0, 1]))
+    for asked, sides_given, how, words in (
+        ({"solver": "lbfgs"}, (x, x), {}, "compares all pairs in every iteration"),
+        ({}, (x, y), {}, "got 50 x items and 40 y items"),
+        ({}, (x, y, PairRows([0, 1], [3, 40])), {}, "y row 40, the last of the y side is 39"),
+        ({}, (x, x), {"buffer_size": 1}, "buffer_size is a number of queries"),
+        ({"shared": True}, (x, y, PairRows([0, 1], [0, 1])), {}, "equal widths"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            fit_s2net(model(**asked), *sides_given, **how)
 
 
 judged = st.tuples(st.integers(0, 9), st.integers(0, 9), st.sampled_from([-1, 1, 2]))
@@ -203,14 +196,16 @@ def test_pairs_are_the_relevance_of_their_rows(listed):
     assert found.unjudged == expected.unjudged
 
 
-def test_pairs_that_mean_nothing_are_refused():
-    with pytest.raises(ValueError, match=r"got \[2, 1\]"):
-        PairRows([0, 1], [0])
-    with pytest.raises(ValueError, match="at least one pair"):
-        PairRows([], [])
-    with pytest.raises(ValueError, match="y holds int64 from -1 to 0"):
-        PairRows([0, 1], [0, -1])
-    with pytest.raises(ValueError, match=r"x holds float64"):
-        PairRows([0.5], [0])
-    with pytest.raises(ValueError, match=r"got 0\.0\. Leave pairs out"):
-        PairRows([0], [0], [0])
+@pytest.mark.parametrize(
+    ("pairs", "words"),
+    [
+        (([0, 1], [0]), r"got \[2, 1\]"),
+        (([], []), "at least one pair"),
+        (([0, 1], [0, -1]), "y holds int64 from -1 to 0"),
+        (([0.5], [0]), "x holds float64"),
+        (([0], [0], [0]), r"got 0\.0\. Leave pairs out"),
+    ],
+)
+def test_pairs_that_mean_nothing_are_refused(pairs, words):
+    with pytest.raises(ValueError, match=words):
+        PairRows(*pairs)

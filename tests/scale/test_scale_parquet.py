@@ -35,9 +35,8 @@ def test_files_are_read_in_the_order_of_their_names(folder):
     source = TextFolder(folder, id="key", batch_rows=2)
     assert [path.name for path in source.files] == ["a.parquet", "b.parquet"]
     assert (source.rows, source.n_items, len(source)) == ((5, 3), 8, 2)
-    texts, ids = everything(source)
-    assert texts == ["t0", "t1", "t2", "t3", "t4", "t5", "", "t7"]
-    assert ids == [str(i) for i in range(8)]
+    texts = ["t0", "t1", "t2", "t3", "t4", "t5", "", "t7"]
+    assert everything(source) == (texts, [str(i) for i in range(8)])
     assert [len(t) for t, _ in source.batches(0)] == [2, 2, 1]
     assert next(TextFolder(folder).batches(0))[1] is None
 
@@ -60,23 +59,19 @@ def test_texts_of_every_arrow_kind(tmp_path, kind):
 
 
 def test_what_is_missing_is_told(folder, tmp_path):
-    with pytest.raises(DatasetError, match=r"no file \*\.parquet"):
-        (tmp_path / "empty").mkdir()
-        TextFolder(tmp_path / "empty")
-    with pytest.raises(DatasetError, match="There is no file or directory"):
-        TextFolder(tmp_path / "nowhere")
-    with pytest.raises(
-        DatasetError, match=r"a\.parquet has no column 'txt'\. Did you mean 'text'"
-    ):
-        TextFolder(folder, "txt")
-    with pytest.raises(DatasetError, match=r"'key' of .*a\.parquet should hold text, got int64"):
-        TextFolder(folder, "key")
-    write(folder, "c.parquet", text=[1.5], key=[1])
-    with pytest.raises(DatasetError, match=r"c\.parquet should hold text, got double"):
-        TextFolder(folder)
+    (tmp_path / "empty").mkdir()
     write(tmp_path / "none", "c.parquet", text=pa.array([], pa.string()))
-    with pytest.raises(DatasetError, match="1 file without any row"):
-        TextFolder(tmp_path / "none")
+    write(tmp_path / "numbers", "c.parquet", text=[1.5], key=[1])
+    for given, words in (
+        ((tmp_path / "empty",), r"no file \*\.parquet"),
+        ((tmp_path / "nowhere",), "There is no file or directory"),
+        ((folder, "txt"), r"a\.parquet has no column 'txt'\. Did you mean 'text'"),
+        ((folder, "key"), r"'key' of .*a\.parquet should hold text, got int64"),
+        ((tmp_path / "numbers",), r"c\.parquet should hold text, got double"),
+        ((tmp_path / "none",), "1 file without any row"),
+    ):
+        with pytest.raises(DatasetError, match=words):
+            TextFolder(*given)
     with pytest.raises(ValueError, match="batch_rows"):
         TextFolder(folder, batch_rows=0)
 
@@ -95,9 +90,8 @@ def test_a_broken_file_is_named(folder):
 
 def test_rows_without_an_id_are_told(tmp_path):
     write(tmp_path, "a.parquet", text=["a", "b", "c"], key=["x", None, None])
-    with pytest.raises(
-        DatasetError, match=r"2 rows of .*a\.parquet without an id in column 'key'"
-    ):
+    words = r"2 rows of .*a\.parquet without an id in column 'key'"
+    with pytest.raises(DatasetError, match=words):
         everything(TextFolder(tmp_path, id="key"))
 
 
@@ -138,17 +132,13 @@ def test_pairs_of_ids_become_pairs_of_rows(tmp_path, items):
 
 def test_ids_that_nobody_has_are_counted_and_shown(tmp_path, items, caplog):
     where = tmp_path / "pairs"
-    rows = [("x0", "y0"), *((f"x{i}", "y1") for i in range(5, 13)), ("x1", "z")]
-    x, y = map(list, zip(*rows, strict=True))
-    write(where, "1.parquet", x_id=x, y_id=y)
-    told = (
-        "9 pairs with an id that no item has, first on the x side 'x5', 'x6', 'x7', 'x8', 'x9'; "
-    )
-    with pytest.raises(DatasetError, match=told + "on the y side 'z'"):
+    x = ["x0", *(f"x{i}" for i in range(5, 13)), "x1"]
+    write(where, "1.parquet", x_id=x, y_id=["y0", *["y1"] * 8, "z"])
+    told = "9 pairs with an id that no item has, first on the x side 'x5', 'x6', 'x7', 'x8', 'x9'"
+    with pytest.raises(DatasetError, match=told + "; on the y side 'z'"):
         read_pairs(where, *items)
     pairs = read_pairs(where, *items, skip_unknown=True)
-    assert (pairs.x.tolist(), pairs.y.tolist()) == ([0], [0])
-    assert told in caplog.text
+    assert (pairs.x.tolist(), pairs.y.tolist()) == ([0], [0]) and told in caplog.text
     write(tmp_path / "none", "1.parquet", x_id=["a"], y_id=["b"])
     with pytest.raises(DatasetError, match="No pair of"):
         read_pairs(tmp_path / "none", *items, skip_unknown=True)

@@ -1,6 +1,7 @@
 """Sparse features on disk: what was written is read, and nothing else."""
 
 import json
+import tempfile
 
 import numpy as np
 import pytest
@@ -17,22 +18,16 @@ def parts(sizes=(5, 0, 8), d=7, seed=0):
     return [sp.random_array((n, d), **shape) for n in sizes]
 
 
-def test_shards_are_what_was_written(tmp_path):
+def test_shards_are_what_was_written_and_stay_on_the_disk(tmp_path):
     written = parts()
     shards = SparseShards.write(tmp_path, iter(written))
     assert (len(shards), shards.n_items, shards.n_features) == (3, 13, 7)
-    assert shards.starts.tolist() == [0, 5, 5, 13]
-    for found, matrix in zip(shards, written, strict=True):
+    assert shards.starts.tolist() == [0, 5, 5, 13] and shards.ids(0) is None
+    for found, matrix in zip([*shards, shards[-1]], [*written, written[-1]], strict=True):
         assert isinstance(found, sp.csr_array)
         np.testing.assert_array_equal(found.toarray(), matrix.toarray())
-    assert shards.ids(0) is None
-    np.testing.assert_array_equal(shards[-1].toarray(), written[-1].toarray())
     with pytest.raises(IndexError):
         shards[3]
-
-
-def test_entries_stay_on_the_disk(tmp_path):
-    shards = SparseShards.write(tmp_path, parts())
     for array in (shards[0].data, shards[0].indices):
         while not isinstance(array, np.memmap):
             array = array.base
@@ -42,29 +37,27 @@ def test_entries_stay_on_the_disk(tmp_path):
 @settings(max_examples=40)
 @given(st.lists(st.integers(0, 12), max_size=20))
 def test_rows_are_taken_in_the_order_asked_for(rows):
-    import tempfile
-
-    whole = sp.vstack(parts()).toarray()
     with tempfile.TemporaryDirectory() as folder:
-        taken = SparseShards.write(folder, parts()).take(rows)
+        shards = SparseShards.write(folder, parts())
+        taken = shards.take(rows)
         assert taken.dtype == np.float32
-        np.testing.assert_array_equal(taken.toarray(), whole[rows])
-
-
-def test_rows_that_are_not_there_are_refused(tmp_path):
-    shards = SparseShards.write(tmp_path, parts())
-    with pytest.raises(IndexError, match="0 to 12, got 3 to 13"):
-        shards.take([3, 13])
-    with pytest.raises(IndexError, match="got -1 to 0"):
-        shards.take([0, -1])
+        np.testing.assert_array_equal(taken.toarray(), sp.vstack(parts()).toarray()[rows])
+        for wrong in ([3, 13], [0, -1]):
+            with pytest.raises(IndexError, match=f"0 to 12, got {min(wrong)} to {max(wrong)}"):
+                shards.take(wrong)
 
 
 def test_ids_of_any_letters_survive(tmp_path):
     ids = [["a", "", "ñandú", "\ud800", "東京"], [], [str(i) for i in range(8)]]
     shards = SparseShards.write(tmp_path, parts(), ids)
     assert [shards.ids(i) for i in range(3)] == ids
-    with pytest.raises(ValueError, match="5 rows and 1 ids"):
-        SparseShards.write(tmp_path / "other", parts(), [["a"]])
+    for matrices, own_ids, words in (
+        (parts(), [["a"]], "5 rows and 1 ids"),
+        ([*parts(), sp.csr_array((2, 3))], None, r"got \[3, 7\]"),
+        ([], None, "no shard"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            SparseShards.write(tmp_path / "other", matrices, own_ids)
 
 
 def test_a_folder_is_complete_or_refused(tmp_path):
@@ -83,13 +76,6 @@ def test_a_folder_is_complete_or_refused(tmp_path):
     with pytest.raises(StoreError, match="not written to its end"):
         SparseShards(tmp_path / "other")
     assert not [p for p in (tmp_path / "other").iterdir() if p.name.startswith(".")]
-
-
-def test_widths_must_agree(tmp_path):
-    with pytest.raises(ValueError, match=r"got \[3, 7\]"):
-        SparseShards.write(tmp_path, [*parts(), sp.csr_array((2, 3))])
-    with pytest.raises(ValueError, match="no shard"):
-        SparseShards.write(tmp_path, [])
 
 
 def test_damage_is_told_before_it_does_harm(tmp_path):

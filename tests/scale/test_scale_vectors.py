@@ -11,9 +11,9 @@ import pytest
 import scipy.sparse as sp
 from distributed import Client
 from local_cluster import cluster_here
+from made_up import saved
 
 from simviz.data import PairSet
-from simviz.data.pairs import Items
 from simviz.exceptions import StoreError
 from simviz.methods import get_method
 from simviz.pipeline import BlendPipeline, default_pipeline, load_pipeline
@@ -60,51 +60,63 @@ def test_inner_products_are_the_similarities(sides, tmp_path, method, settings):
     np.testing.assert_allclose(found, model.similarity(X, Y), atol=2e-6, rtol=1e-5)
 
 
-def test_half_precision_halves_the_files(model, sides, tmp_path):
+def test_half_precision_halves_the_files_and_nothing_is_overwritten(model, sides, tmp_path):
     found = products(model, sides, tmp_path, dtype="float16")
     np.testing.assert_allclose(found, model.similarity(*sides), atol=2e-3)
     assert VectorShards(tmp_path).dtype == np.float16
+    with pytest.raises(StoreError, match="holds shards already"):
+        write_vectors(model, [sides[1]], tmp_path, "y")
 
 
 def test_pipelines_take_texts_items_and_ready_features(tmp_path):
     pairs = PairSet.from_texts(ENGLISH, SPANISH)
     pipeline = default_pipeline("cca", pairs, n_components=3).fit(pairs)
-    texts = write_vectors(pipeline, [SPANISH[:3], SPANISH[3:]], tmp_path / "texts", "y")
-    items = write_vectors(pipeline, pairs.y, tmp_path / "items", "y")
     features = sp.csr_array(pipeline.y_features_.transform(pairs.y.content))
-    shards = SparseShards.write(tmp_path / "csr", [features], [["a", "b", "é", "\ud800"]])
-    ready = write_vectors(pipeline, shards, tmp_path / "ready", "y")
+    ids = ["a", "b", "é", "\ud800"]
+    texts, items, ready = (
+        write_vectors(pipeline, given, tmp_path / name, "y")
+        for name, given in (
+            ("texts", [SPANISH[:3], SPANISH[3:]]),
+            ("items", pairs.y),
+            ("ready", SparseShards.write(tmp_path / "csr", [features], [ids])),
+        )
+    )
     expected = pipeline.similarity(pairs.x, pairs.y)
     for vectors in (texts, items, ready):
         found = embed(pipeline, pairs.x, "x") @ np.concatenate(list(vectors)).T
         np.testing.assert_allclose(found, expected, atol=1e-6)
     assert texts.ids(0) is None and items.ids(0) == pairs.y.ids.tolist()
-    assert ready.ids(0) == ["a", "b", "é", "\ud800"] and ready.ids_at([3, 0]) == ["\ud800", "a"]
+    assert ready.ids(0) == ids and ready.ids_at([3, 0]) == ["\ud800", "a"]
     found = exact_search(ready, embed(pipeline, ["a blue car"], "x"), k=1)
     assert found.ids(ready) == [["b"]]
 
 
 def test_a_model_is_known_again(model, sides, tmp_path):
-    vectors = write_vectors(model, [sides[1]], tmp_path / "a", "y")
-    vectors.require_model(model)
     other = get_method("cca")(4).fit(*sides)
+    first, same, different = (
+        write_vectors(made, [sides[1]], tmp_path / name, "y")
+        for name, made in (("a", model), ("b", model), ("c", other))
+    )
+    first.require_model(model)
     with pytest.raises(StoreError, match="another model"):
-        vectors.require_model(other)
-    same = write_vectors(model, [sides[1]], tmp_path / "b", "y")
-    other_vectors = write_vectors(other, [sides[1]], tmp_path / "c", "y")
-    assert same.digest == vectors.digest != other_vectors.digest
+        first.require_model(other)
+    assert same.digest == first.digest != different.digest
 
 
-def test_a_stored_model_is_known_again(tmp_path):
+@pytest.mark.parametrize(
+    ("method", "params"),
+    [
+        ("cca", {}),
+        ("jplsa", {"max_iter": 2, "measure": "cosine"}),
+        ("ssi", {"shared": False, "max_iter": 2}),
+    ],
+)
+def test_a_stored_model_is_known_again(tmp_path, method, params):
     pairs = PairSet.from_texts(ENGLISH, SPANISH)
-    for method in ("cca", "jplsa", "ssi"):
-        how = {"cca": {}, "ssi": {"shared": False, "max_iter": 2}, "jplsa": {"max_iter": 2}}
-        pipeline = default_pipeline(method, pairs, n_components=2, **how[method])
-        if method == "jplsa":
-            pipeline.model.set_params(measure="cosine")
-        pipeline.fit(pairs).save(tmp_path / "model.simviz")
-        vectors = write_vectors(pipeline, [SPANISH], tmp_path / method, "y")
-        vectors.require_model(load_pipeline(tmp_path / "model.simviz"))
+    pipeline = default_pipeline(method, pairs, n_components=2, **params).fit(pairs)
+    pipeline.save(tmp_path / "model.simviz")
+    vectors = write_vectors(pipeline, [SPANISH], tmp_path / "vectors", "y")
+    vectors.require_model(load_pipeline(tmp_path / "model.simviz"))
 
 
 def test_rows_of_any_number_are_copied_in_order(model, sides, tmp_path, monkeypatch):
@@ -162,27 +174,15 @@ def test_bad_batches_are_refused(model, sides, tmp_path):
             VectorShards(tmp_path / str(i))
 
 
-def lie(folder, **told):
-    meta = json.loads((folder / "meta.json").read_text())
-    (folder / "meta.json").write_text(json.dumps(meta | told))
-
-
 @pytest.mark.parametrize(
     "told",
     [
         {"format": "simviz-csr-1"},
         {"names": ["../../etc/passwd", "part-00001"]},
         {"names": ["part-00000"]},
-        {"rows": [25, 16]},
-        {"rows": [25, -1]},
-        {"rows": [25, True]},
-        {"rows": 3},
-        {"rows": [10**30, 1]},
-        {"n_components": 4},
-        {"n_components": 0},
-        {"dtype": "float16"},
-        {"dtype": "object"},
-        {"dtype": "no type"},
+        *({"rows": rows} for rows in ([25, 16], [25, -1], [25, True], 3, [10**30, 1])),
+        *({"n_components": number} for number in (4, 0)),
+        *({"dtype": name} for name in ("float16", "object", "no type")),
         {"side": "z"},
         {"similarity": "euclidean"},
         {"longest": [float("nan"), 1]},
@@ -193,38 +193,37 @@ def lie(folder, **told):
 )
 def test_a_note_that_lies_is_refused(model, sides, tmp_path, told):
     products(model, sides, tmp_path)
-    lie(tmp_path, **told)
+    note = tmp_path / "meta.json"
+    note.write_text(json.dumps(json.loads(note.read_text()) | told))
     with pytest.raises(StoreError):
         VectorShards(tmp_path)
 
 
 def test_hostile_files_are_refused(model, sides, tmp_path):
     ids = [f"id {i}" for i in range(40)]
-    items = Items(ids, sides[1], "vector")
-    part = tmp_path / "part-00000.npy"
-    write_vectors(model, SparseShards.write(tmp_path / "f", [sp.csr_array(sides[1])], [items.ids]),
-                  tmp_path, "y")  # fmt: skip
+    part, ends = tmp_path / "part-00000.npy", tmp_path / "part-00000.id_ends.npy"
+    shards = SparseShards.write(tmp_path / "f", [sp.csr_array(sides[1])], [ids])
+    vectors = write_vectors(model, shards, tmp_path, "y")
     good = part.read_bytes()
-    vectors = VectorShards(tmp_path)
 
     class Evil:
         def __reduce__(self):
             return (Path(tmp_path / "ran").touch, ())
 
-    np.save(part, np.array([Evil()], dtype=object), allow_pickle=True)
-    with pytest.raises(StoreError, match="Python objects"):
-        VectorShards(tmp_path)
-    part.write_bytes(pickle.dumps(Evil()))
-    with pytest.raises(StoreError):
-        VectorShards(tmp_path)
-    assert not (tmp_path / "ran").exists()
-    for bad in (good[:-4], b"", np.zeros((40, 5)), np.zeros((40, 6), np.float32)):
-        if isinstance(bad, bytes):
-            part.write_bytes(bad)
-        else:
-            np.save(part, bad)
-        with pytest.raises(StoreError, match="Write the folder again"):
+    def saved_as(array):
+        return saved(np.save, array, allow_pickle=True)
+
+    for bad, words in (
+        (saved_as(np.array([Evil()], dtype=object)), "Python objects"),
+        (pickle.dumps(Evil()), "part-00000"),
+        *((cut, "Write the folder again") for cut in (good[:-4], b"")),
+        (saved_as(np.zeros((40, 5))), "Write the folder again"),
+        (saved_as(np.zeros((40, 6), np.float32)), "Write the folder again"),
+    ):
+        part.write_bytes(bad)
+        with pytest.raises(StoreError, match=words):
             VectorShards(tmp_path)
+    assert not (tmp_path / "ran").exists()
     part.write_bytes(good[:-1] + b"\0")
     with pytest.raises(StoreError, match="not what was written"):
         VectorShards(tmp_path).verify()
@@ -233,7 +232,6 @@ def test_hostile_files_are_refused(model, sides, tmp_path):
         VectorShards(tmp_path)
     part.write_bytes(good)
     assert VectorShards(tmp_path).ids(0) == ids
-    ends = tmp_path / "part-00000.id_ends.npy"
     for wrong in ([10**12] * 40, [5] + [1] * 38 + [240]):
         np.save(ends, np.array(wrong, dtype=np.int64))
         with pytest.raises(StoreError):
@@ -242,12 +240,6 @@ def test_hostile_files_are_refused(model, sides, tmp_path):
     assert vectors.n_items == 40
     with pytest.raises(StoreError, match="cannot be read"):
         VectorShards(tmp_path).ids_at([0])
-
-
-def test_what_is_there_is_not_overwritten(model, sides, tmp_path):
-    products(model, sides, tmp_path)
-    with pytest.raises(StoreError, match="holds shards already"):
-        write_vectors(model, [sides[1]], tmp_path, "y")
 
 
 def test_workers_write_the_same(model, sides, tmp_path):

@@ -73,25 +73,13 @@ def test_figures_are_read_again_when_their_file_changes(run):
     assert run.part("test").value("MRR", "x2y") == 0.125
 
 
-def test_drawing_comes_back_as_it_was(drawn, run):
-    assert run.maps() == ()
+def test_drawings_can_be_added_and_replaced_but_not_named_at_will(store, mine, drawn, run):
     run.put_map("mds-2-center", *drawn)
     drawing, x_drawn, _ = load_map(run, "mds-2-center")
     np.testing.assert_array_equal(drawing.y, drawn[0].y)
     np.testing.assert_array_equal(x_drawn, drawn[1])
     assert drawing.notes == ("näher",) and drawing.gap == drawn[0].gap
     assert drawing.quality.sample.tolist() == drawn[0].quality.sample.tolist()
-
-
-def test_a_second_run_of_that_id_changes_nothing(store, mine, dataset_id, result, run):
-    before = store.runs.find(mine)
-    assert not store.runs.put(RUN, result, spec(dataset_id), mine)
-    assert store.runs.find(mine) == before
-    assert not list((store.root / "drafts").iterdir())
-
-
-def test_drawings_can_be_added_and_replaced_but_not_named_at_will(store, mine, drawn, run):
-    run.put_map("mds-2-center", *drawn)
     for seed in (1, 2):
         run.put_map("umap-2", replace(drawn[0], seed=seed), *drawn[1:])
     assert run.maps() == ("mds-2-center", "umap-2") and load_map(run, "umap-2")[0].seed == 2
@@ -109,6 +97,13 @@ def test_drawings_can_be_added_and_replaced_but_not_named_at_will(store, mine, d
     store.runs.delete(RUN, mine)
     with pytest.raises(StoreError, match="deleted"):
         run.put_map("late", *drawn)
+
+
+def test_a_second_run_of_that_id_changes_nothing(store, mine, dataset_id, result, run):
+    before = store.runs.find(mine)
+    assert not store.runs.put(RUN, result, spec(dataset_id), mine)
+    assert store.runs.find(mine) == before
+    assert not list((store.root / "drafts").iterdir())
 
 
 def test_runs_belong_to_their_workspace(store, theirs, dataset_id, result, run):
@@ -203,26 +198,30 @@ def test_shares_are_bounded_and_those_that_ended_or_were_withdrawn_make_room(
 ):
     store, now = Store(tmp_path, StoreLimits(shares=2)), time.time()
     mine, theirs = store.workspaces.create(), store.workspaces.create()
-    store.shares.publish(theirs, "map", dataset_ids=["demo:emoji"])
+
+    def publish(workspace=mine):
+        return store.shares.publish(workspace, "map", dataset_ids=["demo:emoji"], days=1)
+
+    publish(theirs)
     for later in (0, 2 * 86_400):
         monkeypatch.setattr(time, "time", lambda later=later: now + later)
-        for _ in range(2):
-            store.shares.publish(mine, "map", dataset_ids=["demo:emoji"], days=1)
+        publish()
+        token = publish()
         with pytest.raises(StoreError, match="holds 2 shares"):
-            store.shares.publish(mine, "map", dataset_ids=["demo:emoji"], days=1)
-    store.shares.withdraw(store.shares.find(mine)[0].token, mine)
-    store.shares.publish(mine, "map", dataset_ids=["demo:emoji"], days=1)
+            publish()
+    store.shares.withdraw(token, mine)
+    publish()
 
 
 def test_only_ones_own_things_can_be_shared(store, mine, theirs, dataset_id, run):
-    with pytest.raises(StoreError):
-        store.shares.publish(theirs, "map", run_ids=[RUN])
-    with pytest.raises(StoreError):
-        store.shares.publish(theirs, "map", dataset_ids=[dataset_id])
-    with pytest.raises(StoreError, match="nothing to share"):
-        store.shares.publish(mine, "map")
-    with pytest.raises(StoreError, match="too long"):
-        store.shares.publish(mine, "map", run_ids=[RUN], view={"q": "x" * 5_000})
+    for who, what, words in (
+        (theirs, {"run_ids": [RUN]}, "no such run"),
+        (theirs, {"dataset_ids": [dataset_id]}, "no such data set"),
+        (mine, {}, "nothing to share"),
+        (mine, {"run_ids": [RUN], "view": {"q": "x" * 5_000}}, "too long"),
+    ):
+        with pytest.raises(StoreError, match=words):
+            store.shares.publish(who, "map", **what)
     of_demo = store.shares.publish(theirs, "map", dataset_ids=["demo:emoji"])
     assert store.shares.resolve(of_demo).run_ids == ()
 
