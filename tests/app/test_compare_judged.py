@@ -23,10 +23,10 @@ def texts(n, rng):
     """Pairs of lines; those of even number share more words."""
     x, y = [], []
     for i in range(n):
-        words = rng.choice(WORDS, 8, replace=False).tolist()
-        kept = words[: 3 if i % 2 else 4]
+        words = rng.choice(WORDS, 8, replace=False)
+        kept = 3 if i % 2 else 4
         x.append(" ".join(words))
-        y.append(" ".join(rng.permutation(kept + rng.choice(WORDS, 8 - len(kept)).tolist())))
+        y.append(" ".join(rng.permutation([*words[:kept], *rng.choice(WORDS, 8 - kept)])))
     return x, y
 
 
@@ -84,16 +84,12 @@ def test_judged_pairs_are_tested_as_pairs(show):
     page = show("once")
     (verdict,) = re.findall(r'<p class="sv-next">(.*?)</p>', html(page))
     assert re.search(r"AUC .*p\s[=<]\s.*bootstrap over pairs, \d\d+ judged pairs\.", verdict)
-    told = html(page) + said(page)
-    assert not re.search(r"\b0 (pairs|queries|judged)", told)
+    assert not re.search(r"\b0 (pairs|queries|judged)", html(page) + said(page))
     ties = re.findall(r"<tr><td>.*?</td><td>.*?</td><td>(\w+)</td>", html(page))
     assert len(ties) == 3 and len(set(ties)) > 1
     assert "queries have relevant candidates only, the others none" in said(page)
     offered = page.selectbox(key="compare-metric").options
     assert offered == ["AUC", "rank loss", "pAUC@0.25"], "no metric of ranks"
-
-
-def test_other_tests_of_pairs_are_offered_and_stand_in_the_link(show):
     page = show("once", test="delong")
     chosen = page.selectbox(key="compare-pair-test")
     assert chosen.value == "delong"
@@ -103,22 +99,16 @@ def test_other_tests_of_pairs_are_offered_and_stand_in_the_link(show):
     assert link(page)["test"] == "bootstrap"
     run(page.toggle(key="compare-more").set_value(True))
     assert re.search(r"0\.\d{3} to [01]\.\d{3}", html(page))
+    assert "both right and wrong judged candidates" in said(show("once", tab="queries"))
+    assert "nothing to rank" in said(show("once", tab="dimensions"))
 
 
 def test_items_in_several_pairs_have_no_delong(show):
     page = show("twice", test="delong")
     chosen = page.selectbox(key="compare-pair-test")
-    assert chosen.value == "bootstrap"
-    assert "DeLong" not in " ".join(chosen.options)
+    assert chosen.value == "bootstrap" and "DeLong" not in " ".join(chosen.options)
     assert "items are in several pairs" in said(page)
     assert "bootstrap over y items" in html(page)
-
-
-def test_where_nothing_can_differ_by_query_it_is_said(show):
-    page = show("once", tab="queries")
-    assert "both right and wrong judged candidates" in said(page)
-    page = show("once", tab="dimensions")
-    assert "nothing to rank" in said(page)
 
 
 def test_a_side_on_which_no_query_can_fail_is_not_offered(show, home):
@@ -133,11 +123,13 @@ def test_a_side_on_which_no_query_can_fail_is_not_offered(show, home):
 
 
 def test_graded_answers_are_looked_at_by_their_gain(show):
-    page = show("graded")
-    assert page.selectbox(key="compare-metric").value == "NDCG@10 (exponential gain)"
-    assert "<th" in html(page) and ">NDCG@10 (exponential gain)</th>" in html(page)
-    page = show("graded", metric="NDCG@3")
-    assert page.selectbox(key="compare-metric").value == "NDCG@3 (exponential gain)"
+    for address, metric in (
+        ({}, "NDCG@10 (exponential gain)"),
+        ({"metric": "NDCG@3"}, "NDCG@3 (exponential gain)"),
+    ):
+        page = show("graded", **address)
+        assert page.selectbox(key="compare-metric").value == metric
+        assert f">{metric}</th>" in html(page)
 
 
 def test_a_report_tests_pairs_and_tells_what_is_left_out(home):

@@ -8,6 +8,7 @@ from html import unescape
 
 import pytest
 from on_page import html
+from pandas import DataFrame
 
 import simviz
 from simviz import datasets
@@ -55,10 +56,10 @@ def pages(visit):
 def test_six_places_say_the_same(home, pages, tmp_path, capsys):
     pairs, how = home.pairs["emoji"], home.pairs["split"]
     parts = simviz.split(pairs, how.by, how.fractions, how.seed, how.group_key)
-    made = (
-        simviz.default_pipeline(name, parts.train, **METHODS[name]) for name in TITLES.values()
-    )
-    methods = dict(zip(TITLES, made, strict=True))
+    methods = {
+        title: simviz.default_pipeline(name, parts.train, **METHODS[name])
+        for title, name in TITLES.items()
+    }
     result = simviz.compare(pairs, methods, split=parts, metric="MRR")
     (one,) = result.verdict.against.values()
     words = str(result.verdict)
@@ -66,13 +67,11 @@ def test_six_places_say_the_same(home, pages, tmp_path, capsys):
     assert re.fullmatch(level + r"p = 0\.\d+, paired randomisation, 100 queries\.", words)
     assert set(pages("test").values()) == {words}
     runs = [home.run(name) for name in METHODS]
-    report = unescape(html_report(runs, pairs, metric="MRR"))
-    assert words in report
+    assert words in unescape(html_report(runs, pairs, metric="MRR"))
+    file = tmp_path / "values.csv"
     values = {name: found.per_query("MRR") for name, found in result.evaluations().items()}
-    lines = zip(*values.values(), strict=True)
-    rows = [f"q{i},{a!r},{b!r}" for i, (a, b) in enumerate(map(lambda v: map(float, v), lines))]
-    (tmp_path / "values.csv").write_text("\n".join([f"query,{','.join(values)}", *rows]))
-    status = main(["compare", str(tmp_path / "values.csv"), "--metric", "MRR"])
+    DataFrame(values).rename("q{}".format).to_csv(file, index_label="query")
+    status = main(["compare", str(file), "--metric", "MRR"])
     assert words in capsys.readouterr().out
     assert (status, result.verdict.state, one.state()) == (4, "level", "level")
 
@@ -82,8 +81,10 @@ def test_on_validation_the_same_is_said_without_p(home, pages):
     report = unescape(html_report(runs, home.pairs["emoji"], metric="MRR", part="validation"))
     (words,) = set(pages("validation").values())
     assert re.match(f"On the validation part, {BOTH} ", words) and words in report
-    on_test = rf"On the test part, {BOTH} has MRR 0\.\d+ ± 0\.\d+\.$"
-    assert re.search(r": MRR \+\d\.\d+ \[.*\], 50 queries\. " + on_test, words)
+    on_test = rf"On the test part, ({BOTH}) has MRR (0\.\d+) ± 0\.\d+\.$"
+    found = re.search(r": MRR \+\d\.\d+ \[.*\], 50 queries\. " + on_test, words)
+    value = home.run(TITLES[found[1]]).part("test").evaluation.value("MRR")
+    assert found[3] == f"{value:.3f}"
 
 
 def test_the_bold_value_is_the_headlines(visit):
