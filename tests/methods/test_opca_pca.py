@@ -7,6 +7,7 @@ import pytest
 import scipy.linalg
 import scipy.sparse as sp
 from sklearn import decomposition
+from sklearn.base import clone
 
 from simviz.methods import _linalg, _spectral
 from simviz.methods._training import held_out_values, hold_out_parts, initial_model, mean_score
@@ -77,13 +78,17 @@ def test_opca_by_block_lanczos_is_opca_by_lapack(shared, sides, monkeypatch):
     np.testing.assert_allclose(iterated.similarity(*sides), exact.similarity(*sides), atol=1e-4)
 
 
+@pytest.mark.parametrize("kind", [np.asarray, sp.csr_array])
 @pytest.mark.parametrize("shared", [True, False])
-@pytest.mark.parametrize("method", [OPCA, RidgeCCA])
-def test_fewer_items_than_features_are_factored_by_items(shared, method, sides, monkeypatch):
+@pytest.mark.parametrize("model", [OPCA(4), OPCA(4, noise="raw"), RidgeCCA(4)])
+def test_fewer_items_than_features_are_factored_by_items(kind, shared, model, sides, monkeypatch):
     X, Y = (np.hstack([Z[:12], Z[12:24]]) for Z in sides)
-    spectral = method(4, shared=shared).fit(X, Y)
+    X[4], X[5], Y[4] = X[3], 0, Y[3]  # a copy and an empty row
+    X, Y = kind(X), kind(Y)
+    model = clone(model).set_params(shared=shared)
+    spectral = clone(model).fit(X, Y)
     monkeypatch.setattr(_spectral, "FEW", 0)
-    by_factor = method(4, shared=shared).fit(X, Y)
+    by_factor = clone(model).fit(X, Y)
     np.testing.assert_allclose(by_factor.spectrum_, spectral.spectrum_, rtol=1e-6)
     np.testing.assert_allclose(by_factor.similarity(X, Y), spectral.similarity(X, Y), atol=1e-6)
 

@@ -70,26 +70,6 @@ def test_ridge_and_rank_one_more(op, route):
     check(Inflated(base, np.zeros(D)), C, rows)
 
 
-@pytest.mark.parametrize("sparse", [False, True])
-def test_fewer_rows_than_columns(sparse):
-    """Whitened inside the span of the rows, where all the data are."""
-    rng = np.random.default_rng(0)
-    A = rng.standard_normal((9, D))
-    A[4], A[5] = A[3], 0  # a copy and an empty row
-    weights = np.full(9, 1 / 9)
-    op = rows_operator(sp.csr_array(A) if sparse else A, weights, [slice(None)])
-    whitening = RowsWhitening(op, RIDGE, np.float64)
-    full = spectral(op)
-    rows = op.matmat(np.eye(D))
-    W, V = whitening.directions(np.eye(9)), full.directions(np.eye(full.rank))
-    np.testing.assert_allclose(rows @ W @ W.T @ rows.T, rows @ V @ V.T @ rows.T, atol=1e-10)
-    B = rng.standard_normal((9, 3))
-    np.testing.assert_allclose(whitening.backward(B), W.T @ (rows.T @ B), atol=1e-6)
-    np.testing.assert_allclose(whitening.forward(B), rows @ (W @ B), atol=1e-6)
-    np.testing.assert_allclose(whitening.coordinates(rows[2]), W.T @ rows[2], atol=1e-6)
-    assert whitening.n_features == D
-
-
 def test_blocks_of_different_routes(op):
     other = rows_operator(RNG.standard_normal((9, 5)))
     blocks = Blocks([whitened(op, "factor"), spectral(other)], [N, 9])
