@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from simviz.data import PairSet
 from simviz.explain import terms as attribution
 from simviz.explain.terms import contributions, explain
 from simviz.methods import get_method
@@ -25,11 +24,9 @@ LINEAR = {
     "pamir": {"max_iter": 2},
     "pamir as is": {"max_iter": 2, "normalize": False},
     "ssi": {"n_components": 3, "max_iter": 2},
-    **{
-        f"ssi {form}": {"n_components": 3, "max_iter": 2, "shared": True, "form": form}
-        for form in ("low_rank", "symmetric", "diagonal", "full")
-    },
 }
+for form in ("low_rank", "symmetric", "diagonal", "full"):
+    LINEAR[f"ssi {form}"] = LINEAR["ssi"] | {"shared": True, "form": form}
 
 
 @pytest.fixture(params=LINEAR, scope="module")
@@ -82,16 +79,23 @@ def test_the_largest_pairs_come_first_from_any_block(monkeypatch):
     assert every.remainder == pytest.approx(0, abs=1e-12)
 
 
-def test_centred_models_state_the_part_of_the_means():
-    model = get_method("cca")(5).fit(X, Y)
-    found = contributions(model, X[[0]], Y[[1]])
-    P, Q = model.transform(X[[0]])[0], model.transform_y(Y[[1]])[0]
-    raw = (P + model.x_offset_) @ (Q + model.y_offset_)
-    assert found.offset * np.linalg.norm(P) * np.linalg.norm(Q) == pytest.approx(P @ Q - raw)
-    assert found.offset != 0
-    nothing = contributions(model, np.zeros(15), Y[[1]])
-    assert nothing.score == nothing.offset == 0
-    assert not nothing.pairs
+def test_items_without_terms_have_no_pairs():
+    nothing = contributions(get_method("cca")(5).fit(X, Y), np.zeros(15), Y[[1]])
+    assert nothing.score == nothing.offset == 0 and not nothing.pairs
+
+
+def test_what_is_no_sum_over_pairs_of_terms_is_refused():
+    counts = sp.csr_array(np.ceil(X.toarray() * 5))
+    lsa = get_method("lsa")(5).fit(X)
+    bent = type("Bent", (type(lsa),), {"_embed_x": lambda self, X: np.tanh(lsa.transform(X))})(5)
+    vars(bent).update(vars(lsa))
+    for model, y, words in (
+        (get_method("bm25")().fit(counts, counts), counts[[1]], "BM25 is not a sum over pairs of"),
+        (bent, X[[1]], "not a sum"),
+        (lsa, X[[0, 1]], r"one y item at a time; got shape \(2, 15\)"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            contributions(model, X[[0]], y)
 
 
 def test_only_terms_that_are_there_are_looked_at():
@@ -104,46 +108,17 @@ def test_only_terms_that_are_there_are_looked_at():
     assert [p.value for p in found.pairs] == pytest.approx([0.64, 0.36])
 
 
-def test_methods_that_are_not_linear_say_so():
-    counts = sp.csr_array(np.ceil(X.toarray() * 5))
-    model = get_method("bm25")().fit(counts, counts)
-    with pytest.raises(ValueError, match="BM25 is not a sum over pairs of terms"):
-        contributions(model, counts[[0]], counts[[1]])
-
-
-def test_a_model_that_bends_its_vectors_is_found_out():
-    model = get_method("lsa")(5).fit(X)
-    bent = type("Bent", (type(model),), {"_embed_x": lambda self, X: np.tanh(model.transform(X))})
-    copy = bent(5)
-    vars(copy).update(vars(model))
-    with pytest.raises(ValueError, match="not a sum"):
-        contributions(copy, X[[0]], X[[1]])
-
-
-def test_one_item_a_side():
-    model = get_method("tfidf_cosine")().fit(X)
-    with pytest.raises(ValueError, match=r"one y item at a time; got shape \(2, 15\)"):
-        contributions(model, X[[0]], X[[0, 1]])
-
-
-def test_a_pipeline_names_its_features():
-    x, y = ["a red heart", "a blue car", "the sun"], ["corazón rojo", "coche azul", "el sol"]
-    pairs = PairSet.from_texts(x, y)
-    pipeline = default_pipeline("cl_lsi", pairs, n_components=3).fit(pairs)
-    found = explain(pipeline, pairs.x.take([1]), pairs.y.take([1]), n=3)
-    assert set(found.x_terms) <= set(pipeline.x_features_.get_feature_names_out())
-    assert set(found.y_terms) <= set(pipeline.y_features_.get_feature_names_out())
-    assert found.score == pytest.approx(pipeline.similarity(pairs.x, pairs.y)[1, 1], abs=1e-6)
-    assert all(p.x_term in found.x_terms and p.y_term in found.y_terms for p in found.pairs)
-
-
 def test_pairs_of_words_hold_what_their_letters_add(sentences):
-    pipeline = default_pipeline("cca", sentences, n_components=4, shared=True)
+    pipeline = default_pipeline("cca", sentences, n_components=4, shared=False)
     pipeline.set_params(x_features__analyzer="char_wb", x_features__ngram_range=(3, 4))
     fitted = pipeline.fit(sentences)
-    x, y = sentences.x.take([3]), sentences.y.take([3])
+    x, y = sentences.x.take([3]), sentences.y.take([4])
     terms, words = explain(fitted, x, y, n=10_000), explain(fitted, x, y, n=10_000, by_word=True)
-    assert words.score == pytest.approx(terms.score)
+    score = fitted.similarity(sentences.x, sentences.y)[3, 4]
+    assert words.score == pytest.approx(terms.score) == pytest.approx(score, abs=1e-6)
+    assert set(terms.x_terms) <= set(fitted.x_features_.get_feature_names_out())
+    assert set(terms.y_terms) <= set(fitted.y_features_.get_feature_names_out())
+    assert all(p.x_term in terms.x_terms and p.y_term in terms.y_terms for p in terms.pairs)
     of_words, of_terms = (sum(p.value for p in found.pairs) for found in (words, terms))
     assert of_words == pytest.approx(of_terms)
     assert {pair.x_term for pair in words.pairs} <= set(x.content[0].split())

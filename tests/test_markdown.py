@@ -18,15 +18,14 @@ def test_nothing_is_lost(text):
     assert shown.replace("\u200b", "") == one_line.replace("\u200b", "")
 
 
-@pytest.mark.parametrize("mark", list("\\`*_{}[]|<>~$^&"))
-def test_every_mark_is_escaped(mark):
-    assert escape_markdown(f"a{mark}b") == f"a\\{mark}b"
-
-
-@pytest.mark.parametrize("mark", list("#+-="))
-def test_what_begins_a_block_is_escaped_at_the_start(mark):
-    for space in ("", " "):
-        assert escape_markdown(f"{space}{mark} a") == f"{space}\\{mark} a"
+def test_every_mark_is_escaped_and_what_begins_a_block_at_the_start():
+    for mark in "\\`*_{}[]|<>~$^&":
+        assert escape_markdown(f"a{mark}b") == f"a\\{mark}b"
+    for mark in "#+-=":
+        for space in ("", " "):
+            assert escape_markdown(f"{space}{mark} a") == f"{space}\\{mark} a"
+    for end in ".)":
+        assert escape_markdown(f"1{end} one") == f"1\\{end} one"
 
 
 @pytest.mark.parametrize("text", ["a -- b", "a -> b", "a <- b", "a <-> b", "a >= b", "a ~= b"])
@@ -41,11 +40,6 @@ def test_names_of_columns_are_heard_as_they_are_written():
         assert escape_markdown(name) == name
 
 
-def test_no_link_and_no_picture():
-    for text in ("[a](b)", "![a](b)"):
-        assert "\\[a\\](b)" in escape_markdown(text)
-
-
 @pytest.mark.parametrize(
     "text", [":heart:", ":material/home:", ":red[x]", "http://a.b", "www.a.b", "me@a.b"]
 )
@@ -54,8 +48,3 @@ def test_what_is_found_in_plain_text_is_broken_up(text):
     assert "\u200b" in escaped
     for live in (":heart", ":material", ":red", "://", "www.", "@a"):
         assert live not in escaped
-
-
-def test_number_does_not_begin_a_list():
-    assert escape_markdown("1. one") == "1\\. one"
-    assert escape_markdown("1) one") == "1\\) one"

@@ -42,29 +42,21 @@ def test_kinds_follow_the_constraints():
     assert (margin.low, margin.closed) == (0, "neither")
 
 
-@pytest.mark.parametrize(
-    ("params", "words"),
-    [
-        ({"n_components": 0}, "n_components"),
-        ({"regularization": -1}, "regularization"),
-        ({"shared": "yes"}, "shared"),
-    ],
-)
-def test_values_outside_the_range_are_named(params, words):
-    with pytest.raises(ValueError, match=words):
-        RidgeCCA(**params).fit([[1.0], [2.0]], [[1.0], [3.0]])
+def test_values_outside_the_range_are_named():
+    for name, value in {"n_components": 0, "regularization": -1, "shared": "yes"}.items():
+        with pytest.raises(ValueError, match=name):
+            RidgeCCA(**{name: value}).fit([[1.0], [2.0]], [[1.0], [3.0]])
 
 
 def test_callbacks_are_told_and_forgotten_by_copies(monkeypatch):
     # Nothing is told inside an iteration, however long it takes.
     monkeypatch.setattr("simviz.methods._training.PAUSE", math.inf)
     told = []
-    model = SSI(4, max_iter=2).set_callbacks(lambda *news: told.append(news))
-    model.fit([[1.0, 0], [0, 1]], [[0, 1.0], [1, 0]])
+    sides = [[1.0, 0], [0, 1]], [[0, 1.0], [1, 0]]
+    model = SSI(4, max_iter=2).set_callbacks(lambda *news: told.append(news)).fit(*sides)
     assert [(step, total) for step, total, _ in told] == [(1, 2), (2, 2)]
     assert told[0][2].keys() == {"loss"}
     for copy in (clone(model), pickle.loads(pickle.dumps(model))):
         assert not copy._notify(1, 1)
-    assert len(told) == 2
-    model.set_callbacks().fit([[1.0, 0], [0, 1]], [[0, 1.0], [1, 0]])
+    model.set_callbacks().fit(*sides)
     assert len(told) == 2

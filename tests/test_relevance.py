@@ -20,10 +20,12 @@ def relevances(draw):
     entries = draw(
         st.dictionaries(st.tuples(st.integers(0, n_x - 1), st.integers(0, n_y - 1)), value)
     )
-    rows, columns = [i for i, _ in entries], [j for _, j in entries]
-    return Relevance.from_pairs(
-        rows, columns, list(entries.values()), shape=(n_x, n_y), kind=kind
-    ), entries
+    return of(entries, (n_x, n_y), kind), entries
+
+
+def of(entries, shape, kind):
+    rows, columns = zip(*entries, strict=True) if entries else ((), ())
+    return Relevance.from_pairs(rows, columns, [*entries.values()], shape=shape, kind=kind)
 
 
 def meaning(relevance):
@@ -44,11 +46,8 @@ def test_slicing_never_changes_a_meaning(made, data):
     columns = data.draw(st.lists(st.integers(0, relevance.shape[1] - 1), max_size=6))
     part = relevance.take(rows, columns)
     np.testing.assert_array_equal(meaning(part), meaning(relevance)[np.ix_(rows, columns)])
-    assert (part.unjudged, part.kind, part.threshold) == (
-        relevance.unjudged,
-        relevance.kind,
-        relevance.threshold,
-    )
+    for name in ("unjudged", "kind", "threshold"):
+        assert getattr(part, name) == getattr(relevance, name)
     np.testing.assert_array_equal(meaning(relevance.T), meaning(relevance).T)
 
 
@@ -58,30 +57,27 @@ def test_judgments_survive_whatever_their_order(made):
     relevance, entries = made
     for (i, j), value in entries.items():
         row = relevance.take([i], [j]).matrix
-        assert row.nnz == 1
-        assert row.data[0] == value
-    turned = list(entries.items())[::-1]
-    again = Relevance.from_pairs(
-        [i for (i, _), _ in turned],
-        [j for (_, j), _ in turned],
-        [v for _, v in turned],
-        shape=relevance.shape,
-        kind=relevance.kind,
-    )
+        assert row.nnz == 1 and row.data[0] == value
+    again = of(dict([*entries.items()][::-1]), relevance.shape, relevance.kind)
     assert again.digest == relevance.digest
 
 
-def test_guess_of_the_unjudged():
+def test_the_unjudged_are_guessed_and_identity_is_recognised():
     positive = sp.csr_array([[1.0, 0], [0, 2]])
     assert Relevance(positive).unjudged == "negative"
     assert Relevance(positive - sp.csr_array([[0, 1.0], [0, 0]])).unjudged == "ignore"
     assert Relevance(positive, kind="score").unjudged == "ignore"
     assert Relevance(positive, unjudged="ignore").unjudged == "ignore"
+    assert Relevance.identity(4).is_identity
+    assert not Relevance.identity(4).take([0, 1], [1, 0]).is_identity
+    assert Relevance.coerce(sp.eye_array(3), 3, 3).is_identity
 
 
 def test_a_pair_listed_twice_keeps_its_highest_value():
-    r = Relevance.from_pairs([0, 0, 0], [1, 1, 1], [2, 3, -1], shape=(1, 2))
-    assert r.matrix.toarray().tolist() == [[0, 3]]
+    twice = Relevance.from_pairs([0, 0, 0], [1, 1, 1], [2, 3, -1], shape=(1, 2))
+    assert twice.matrix.toarray().tolist() == [[0, 3]]
+    of_caller = sp.csr_array((np.ones(2), np.array([0, 0]), np.array([0, 2])), shape=(1, 1))
+    assert Relevance(of_caller).matrix.data.tolist() == [2] and of_caller.nnz == 2
 
 
 def test_scores_are_relevant_from_the_threshold_on():
@@ -99,12 +95,6 @@ def test_pairs_judged_not_relevant_keep_the_size_of_their_grade():
     assert r.only_rejected.tolist() == [False, True, False, False]
     r = Relevance.from_pairs(**values, shape=(4, 2))
     assert r.unjudged == "ignore" and not r.only_rejected.any()
-
-
-def test_the_callers_matrix_is_left_alone():
-    given_ = sp.csr_array((np.ones(2), np.array([0, 0]), np.array([0, 2])), shape=(1, 1))
-    assert Relevance(given_).matrix.data.tolist() == [2]
-    assert given_.nnz == 2
 
 
 ZERO = sp.csr_array((np.zeros(1), ([1], [0])), shape=(2, 2))
@@ -126,9 +116,3 @@ ZERO = sp.csr_array((np.zeros(1), ([1], [0])), shape=(2, 2))
 def test_errors_say_what_and_where(make, words):
     with pytest.raises(ValueError, match=words):
         make()
-
-
-def test_identity_is_recognised():
-    assert Relevance.identity(4).is_identity
-    assert not Relevance.identity(4).take([0, 1], [1, 0]).is_identity
-    assert Relevance.coerce(sp.eye_array(3), 3, 3).is_identity
