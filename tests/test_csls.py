@@ -45,18 +45,27 @@ def nearest(scores, k):
     return np.sort(scores, axis=1)[:, -k:].mean(axis=1)
 
 
-@pytest.mark.parametrize("block_size", [None, 3])
-def test_it_ranks_as_the_paper_has_it(pairs, fitted, block_size):
+@BOTH
+def test_it_ranks_as_the_paper_has_it(pairs, fitted, strange, queries):
     S = fitted.similarity(pairs.x, pairs.y).astype(float)
     published = 2 * S - nearest(S, 4)[:, None] - nearest(S.T, 4)
-    made = CSLSPipeline.of(fitted, pairs, 4)
-    found = np.concatenate(list(made.iter_similarity(pairs.x, pairs.y, block_size)))
-    # Half of it, less one constant.
-    gap = found - published / 2
-    np.testing.assert_allclose(gap, gap[0, 0], atol=1e-6)
-    assert made.looks_at_queries
-    alone = made.similarity(pairs.x.take([0]), pairs.y)
-    assert np.abs(alone[0] - found[0]).max() > 1e-3, "it looked at the other queries"
+    made = CSLSPipeline.of(fitted, pairs, 4, queries=queries)
+    for block_size in (None, 3):
+        found = np.concatenate(list(made.iter_similarity(pairs.x, pairs.y, block_size)))
+        # Half of it, less one constant.
+        gap = found - published / 2
+        np.testing.assert_allclose(gap, gap[0, 0], atol=1e-6)
+    alone = made.similarity(pairs.x.take([4]), pairs.y)[0]
+    assert made.looks_at_queries == (queries == "given")
+    if made.looks_at_queries:
+        assert np.abs(alone - found[4]).max() > 1e-3
+        return
+    # A score depends on its two items alone.
+    np.testing.assert_allclose(alone, found[4], atol=1e-6)
+    np.testing.assert_allclose(made.score_pairs(LEFT, RIGHT), np.diag(found), atol=1e-6)
+    asked = [strange.content[i] for i in (0, 1, 1)], [RIGHT[j] for j in (3, 3, 0)]
+    cells = made.similarity(strange, pairs.y)[[0, 1, 1], [3, 3, 0]]
+    np.testing.assert_allclose(made.score_pairs(*asked), cells, atol=1e-6)
 
 
 def test_a_hub_no_longer_is_the_nearest_of_all(pairs, tmp_path):
@@ -68,21 +77,6 @@ def test_a_hub_no_longer_is_the_nearest_of_all(pairs, tmp_path):
     asked = pairs.take(range(19), None)
     assert evaluate(run, asked).value("top-1") == 0
     assert evaluate(CSLSPipeline.of(run, pairs, 5), asked).value("top-1") == 1
-
-
-def test_with_training_items_a_score_depends_on_its_two_items_alone(pairs, fitted, strange):
-    made = CSLSPipeline.of(fitted, pairs, 3, queries="training")
-    assert not made.looks_at_queries
-    whole = made.similarity(pairs.x, pairs.y)
-    np.testing.assert_allclose(made.similarity(pairs.x.take([4]), pairs.y)[0], whole[4], atol=1e-6)
-    np.testing.assert_allclose(made.score_pairs(LEFT, RIGHT), np.diag(whole), atol=1e-6)
-    S = fitted.similarity(pairs.x, pairs.y).astype(float)
-    gap = whole - (2 * S - nearest(S, 3)[:, None] - nearest(S.T, 3)) / 2
-    np.testing.assert_allclose(gap, gap[0, 0], atol=1e-6)
-    scores = made.similarity(strange, pairs.y)
-    asked = [strange.content[i] for i in (0, 1, 1)], [RIGHT[j] for j in (3, 3, 0)]
-    found = made.score_pairs(*asked)
-    np.testing.assert_allclose(found, scores[[0, 1, 1], [3, 3, 0]], atol=1e-6)
 
 
 @BOTH
@@ -131,27 +125,25 @@ def test_it_is_saved_and_loaded(pairs, fitted, queries, tmp_path):
     assert (whole.similarity(pairs.x, pairs.y) == blend.similarity(pairs.x, pairs.y)).all()
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"k": 0},
-        {"k": "3"},
-        {"queries": "all"},
-        {"means": [float("nan"), 0.0]},
-        {"references": {}},
-        {"x": {"content": np.zeros((4, 8, 8), np.uint8), "kind": "image"}},
-    ],
-    ids=["k 0", "k of text", "queries", "means", "no references", "pictures"],
-)
-def test_a_damaged_file_is_refused(pairs, fitted, tmp_path, change):
+def test_a_damaged_file_is_refused(pairs, fitted, tmp_path):
     path = tmp_path / "scaled.simviz"
     CSLSPipeline.of(fitted, pairs, 3).save(path)
-    objects = load_state(path)
-    changed = objects["csls"]["references"] if "x" in change else objects["csls"]
-    changed |= change
-    save_state(objects, path)
-    with pytest.raises(StoreError, match="cannot be read"):
-        load_pipeline(path)
+    pictures = {"content": np.zeros((4, 8, 8), np.uint8), "kind": "image"}
+    references = load_state(path)["csls"]["references"]
+    for name, wrong in (
+        ("k", 0),
+        ("k", "3"),
+        ("queries", "all"),
+        ("means", [float("nan"), 0.0]),
+        ("references", {}),
+        ("references", references | {"x": pictures}),
+    ):
+        CSLSPipeline.of(fitted, pairs, 3).save(path)
+        objects = load_state(path)
+        objects["csls"][name] = wrong
+        save_state(objects, path)
+        with pytest.raises(StoreError, match="cannot be read"):
+            load_pipeline(path)
 
 
 def test_parameters_are_checked(pairs, fitted):
@@ -167,18 +159,14 @@ def test_parameters_are_checked(pairs, fitted):
 
 
 @BOTH
-def test_k_is_chosen_by_the_values_of_the_pipelines_themselves(pairs, fitted, queries):
+def test_it_is_compared_like_a_method_and_its_k_chosen_by_such_values(pairs, fitted, queries):
     values = csls_values(fitted, pairs, pairs, queries, MRR(), "mean", (1, 3, 40))
     for k, value in values.items():
         made = CSLSPipeline.of(fitted, pairs, k, queries=queries) if k else fitted
         assert evaluate(made, pairs).value("MRR", "mean") == pytest.approx(value), k
+    scaled = CSLSPipeline(default_pipeline("cl_lsi", pairs, n_components=3), k=2, queries=queries)
+    compared = compare(pairs, ["bm25", scaled])["cl_lsi CSLS"]
+    assert draw(compared, pairs, method="pca").quality is not None
     chosen = csls(fitted, pairs, pairs, queries=queries, direction="mean", ks=(1, 3, 40))
     assert values[chosen.k] == max(values[k] for k in (1, 3, 40))
     assert chosen.queries == queries
-
-
-def test_it_is_compared_like_a_method(pairs):
-    scaled = CSLSPipeline(default_pipeline("cl_lsi", pairs, n_components=3), k=2)
-    result = compare(pairs, ["bm25", scaled])
-    assert "cl_lsi CSLS" in result.names
-    assert draw(result["cl_lsi CSLS"], pairs, method="pca").quality is not None
