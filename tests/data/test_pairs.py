@@ -1,7 +1,5 @@
 """Items and pair sets: frozen, distinct, with a digest of their content."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -98,12 +96,8 @@ def test_halves_of_characters_are_replaced_where_items_are_made(kind, as_array):
     given = np.array(texts, dtype=object) if as_array else texts
     if as_array:
         given.flags.writeable = False
-    metadata = {
-        "label\ud800": given,
-        "n": [1, 2, 3],
-        "mixed": np.array(["\ud800", None, 2.5], object),
-    }
-    items = Items(given, given, kind, metadata)
+    mixed = np.array(["\ud800", None, 2.5], object)
+    items = Items(given, given, kind, {"label\ud800": given, "n": [1, 2, 3], "mixed": mixed})
     wanted = ["a\ufffd", "\ufffdé", "\U0001f600"]
     assert list(items.ids) == list(items.content) == wanted
     assert list(items.metadata) == ["label\ufffd", "n", "mixed"]

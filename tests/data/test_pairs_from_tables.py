@@ -37,21 +37,16 @@ def test_equal_ids_merge_and_equal_texts_with_other_ids_do_not():
     assert pairs.shape == (2, 1) and not pairs.x.metadata, "an empty column says nothing"
 
 
+FOLD = ColumnRoles("x", "y", split="fold")
+
+
 @pytest.mark.parametrize(
     ("text", "roles", "message"),
     [
-        (
-            "qid,query,doc\n1,a,c\n1,b,d\n",
-            None,
-            r"q\.csv, line 3, column 'query': id '1' stands for 'b' here and for 'a' in line 2",
-        ),
+        ("qid,query,doc\n1,a,c\n1,b,d\n", None, "line 3, .*'1' stands for 'b' .* 'a' in line 2"),
         ("qid,query,doc\n1,a,c\n,b,d\n", None, r"line 3, column 'qid' is empty.*not use 'qid'"),
         ("x,y\na,\n,b\n", None, "no row has text in both column 'x' and column 'y'"),
-        (
-            "x,y,fold\na,b,train\nc,d,seven\n",
-            ColumnRoles("x", "y", split="fold"),
-            r"line 3, column 'fold': 'seven' is no part",
-        ),
+        ("x,y,fold\na,b,train\nc,d,seven\n", FOLD, "line 3, column 'fold': 'seven' is no part"),
     ],
 )
 def test_what_cannot_be_understood_names_its_rows(text, roles, message):
@@ -141,17 +136,3 @@ def test_corrected_roles_are_obeyed():
     assert not result.pairs.x.metadata and result.roles is roles
     kept = to_pairs(table, replace(roles, unjudged="ignore")).pairs
     assert kept.relevance.unjudged == "ignore"
-
-
-def test_reading_twice_gives_the_same_digest_and_leaves_the_table_alone():
-    data = b"x,y,grade,z\na,b,1,k\nc,d,0,l\n"
-    table = read_table(data, "q.csv")
-    roles = guess_roles(table)
-    assert to_pairs(table, roles).pairs.digest == read_pairs(data, "q.csv").pairs.digest
-    assert table.frame.equals(read_table(data, "q.csv").frame)
-
-
-def test_names_of_sides_do_not_need_text():
-    pairs = read("x_id\ty_id\tgrade\nq1\td1\t2\nq1\td2\t1\n", "qrels.tsv").pairs
-    assert list(pairs.x.ids) == list(pairs.x.content) == ["q1"]
-    assert pairs.relevance.matrix.toarray().tolist() == [[2, 1]]

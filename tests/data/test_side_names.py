@@ -1,7 +1,5 @@
 """What sides are called by the headings of their columns."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -1,7 +1,5 @@
 """Whether vectors of both sides are of one space: guessed from the pairs, or said."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
