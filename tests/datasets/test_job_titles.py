@@ -1,7 +1,5 @@
 """The taxonomy and the messy inputs that we wrote."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 import numpy as np
@@ -24,18 +22,6 @@ PARTS = ("pool", "validation", "test")
 @pytest.fixture(scope="module")
 def pairs():
     return load_job_titles()
-
-
-def sizes():
-    return sorted(Counter(g for of in read_titles().values() for g in of).values(), reverse=True)
-
-
-def test_sizes_of_groups_follow_a_broken_power_law():
-    size, rank = np.log(sizes()), np.log(np.arange(1, len(sizes()) + 1))
-    first = np.polyfit(rank[:100], size[:100], 1)[0]
-    last = np.polyfit(rank[100:], size[100:], 1)[0]
-    assert -0.3 < first < -0.1
-    assert last < 2 * first
 
 
 def test_a_group_is_named_by_its_first_title():

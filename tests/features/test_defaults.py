@@ -3,8 +3,7 @@ import pytest
 import scipy.sparse as sp
 
 from simviz.data.pairs import KINDS
-from simviz.datasets import load_demo
-from simviz.features import Tfidf, default_features, empty_share, why_impossible
+from simviz.features import default_features, empty_share, why_impossible
 from simviz.features._defaults import INPUTS
 
 CONTENT = {
@@ -62,12 +61,3 @@ def test_near_misses_are_answered():
         default_features("text", "count")
     with pytest.raises(ValueError, match="Did you mean 'image'"):
         why_impossible("images", "counts")
-
-
-def test_hardly_an_unseen_emoji_is_without_known_characters():
-    names = load_demo("emoji").x.content
-    train, test = np.split(np.random.RandomState(0).permutation(len(names)), [1538])
-    words = Tfidf().fit(names[train]).transform(names[test])
-    characters = default_features("text", "tfidf", content=names[train])
-    assert empty_share(words) > 0.25
-    assert empty_share(characters.fit(names[train]).transform(names[test])) < 0.01

@@ -1,7 +1,5 @@
 import numpy as np
 import pytest
-import scipy.sparse as sp
-from hypothesis import given, settings, strategies as st
 
 from simviz.features.keywords import MultiHot
 
@@ -20,18 +18,7 @@ def test_delimiter_parts_several():
     matrix = hot.transform(["sky;sky;moon;sea", ""])
     np.testing.assert_array_equal(matrix.toarray(), [[1, 1, 0], [0, 0, 0]])
     assert matrix.dtype == np.float32
-    assert isinstance(matrix, sp.csr_array)
-
-
-@settings(max_examples=50)
-@given(st.lists(st.sets(st.sampled_from(["sea", "sky", "sun", "red heart"])), min_size=1))
-def test_columns_say_who_has_what(keywords):
-    if not any(keywords):
-        return
-    hot = MultiHot(",")
-    matrix = hot.fit_transform([",".join(sorted(words)) for words in keywords]).toarray()
-    names = hot.get_feature_names_out()
-    assert [set(names[row == 1]) for row in matrix] == keywords
+    assert hot.get_feature_names_out().tolist() == hot.vocabulary_
 
 
 @pytest.mark.parametrize(

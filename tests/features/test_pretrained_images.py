@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from simviz.data import Items, PairSet
-from simviz.exceptions import JobCancelled, MissingLibraryError
-from simviz.features import MultiHot, PretrainedImages, PretrainedText, pretrained
+from simviz.exceptions import MissingLibraryError
+from simviz.features import MultiHot, PretrainedImages, PretrainedText
 from simviz.methods import get_method
 from simviz.pipeline import PairPipeline, default_pipeline, load_pipeline
 from simviz.relevance import Relevance
@@ -36,14 +36,6 @@ def test_pictures_become_unit_vectors_of_the_space_of_texts(folder, channels):
     np.testing.assert_array_equal(images.transform(X[::-1]), rows[::-1])
     assert PretrainedText(folder).fit(["red"]).n_dimensions_ == images.n_dimensions_
     assert len(images.get_feature_names_out()) == 8
-
-
-def test_what_was_encoded_once_is_kept(folder, monkeypatch):
-    X = pictures(5, 3)
-    images = PretrainedImages(folder).fit(X)
-    rows = images.transform(X)
-    monkeypatch.setattr(pretrained._encoder(folder), "encode", None)
-    np.testing.assert_array_equal(images.transform(X[1:3]), rows[1:3])
 
 
 def paired(kind):
@@ -82,13 +74,6 @@ def test_words_and_pictures_are_adapted_and_stored(folder, tmp_path):
     again = load_pipeline(tmp_path / "clip.simviz")
     expected = fitted.similarity(pairs.x, pairs.y)
     np.testing.assert_array_equal(again.similarity(pairs.x, pairs.y), expected)
-
-
-def test_a_wish_to_stop_is_heard(folder):
-    X = pictures(3, 3) // 2
-    images = PretrainedImages(folder).fit(X).set_callbacks(lambda *_: True)
-    with pytest.raises(JobCancelled):
-        images.transform(X)
 
 
 def test_what_cannot_be_read_is_refused(folder):

@@ -1,7 +1,5 @@
 """Static encoders in a folder: read without torch, refused where they are hostile."""
 
-from __future__ import annotations
-
 import json
 import sys
 

@@ -2,9 +2,8 @@ import unicodedata
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
 from hypothesis import given, settings, strategies as st
-from sklearn.feature_extraction.text import CountVectorizer, TfidfTransformer
+from sklearn.feature_extraction.text import CountVectorizer
 
 from simviz.exceptions import StoreError
 from simviz.exports.linear import described
@@ -17,15 +16,6 @@ TEXTS = ["a red heart", "a car, a red car", "a sun and a moon", "Red sun"]
 
 words = st.text(alphabet="abcé ñß-1'", max_size=25)
 corpora = st.lists(words, min_size=1, max_size=8)
-
-
-def test_counts_by_hand():
-    counts = TextCounts().fit(TEXTS)
-    assert counts.vocabulary_ == ["a", "and", "car", "heart", "moon", "red", "sun"]
-    row = counts.transform(["RED car: car!"])
-    np.testing.assert_array_equal(row.toarray(), [[0, 0, 2, 0, 0, 1, 0]])
-    assert row.dtype == np.float32
-    assert isinstance(row, sp.csr_array)
 
 
 @pytest.mark.parametrize(
@@ -41,6 +31,7 @@ def test_counts_by_hand():
         {"max_df": 0.5},
         {"min_df": 0.25, "max_df": 2},
         {"stop_words": ["red", "a"]},
+        {"stop_words": "english"},
     ],
 )
 def test_counts_equal_those_of_scikit_learn(options):
@@ -48,45 +39,18 @@ def test_counts_equal_those_of_scikit_learn(options):
     peer = CountVectorizer(**options, **({} if "analyzer" in options else WORDS)).fit(TEXTS)
     assert ours.vocabulary_ == list(peer.get_feature_names_out())
     unseen = [*TEXTS, "one more red heartbeat", ""]
-    np.testing.assert_array_equal(
-        ours.transform(unseen).toarray(), peer.transform(unseen).toarray()
-    )
+    counts = ours.transform(unseen)
+    np.testing.assert_array_equal(counts.toarray(), peer.transform(unseen).toarray())
+    assert counts.has_canonical_format and counts.dtype == np.float32
 
 
 WORDS = {"token_pattern": r"[^\W_]+"}
 
 
-@settings(max_examples=60)
-@given(corpora, st.sampled_from(["word", "char_wb", "char"]))
-def test_rows_hold_distinct_terms_in_order(texts, analyzer):
-    counts = TextCounts(analyzer, ngram_range=(1, 2))
-    try:
-        matrix = counts.fit_transform(texts)
-    except ValueError as error:
-        assert "No term was found" in str(error)
-        return
-    assert counts.vocabulary_ == sorted(set(counts.vocabulary_))
-    assert matrix.has_canonical_format
-    assert (matrix.data >= 1).all()
-    assert (matrix.sum(axis=0) >= 1).all()
-    again = counts.transform(texts)
-    np.testing.assert_array_equal(matrix.indices, again.indices)
-    np.testing.assert_array_equal(matrix.data, again.data)
-
-
-@pytest.mark.parametrize(
-    ("text", "terms"),
-    [
-        ("x y2 2011", ["2011", "x", "y2"]),
-        ("Ñandú_corazón", ["corazón", "ñandú"]),
-        ("हिन्दी में", ["में", "हिन्दी"]),
-        ("ภาษาไทย", ["ภาษาไทย"]),
-        ("красное сердце", ["красное", "сердце"]),
-        ("赤い ハート", ["ハート", "赤い"]),
-    ],
-)
-def test_words_of_any_script_stay_whole(text, terms):
-    assert TextCounts().fit([text]).vocabulary_ == sorted(terms)
+def test_words_of_any_script_stay_whole():
+    text = "x y2 2011 ñandú corazón हिन्दी में ภาษาไทย красное сердце 赤い ハート"
+    vocabulary = TextCounts().fit([text.replace("ñandú ", "Ñandú_")]).vocabulary_
+    assert vocabulary == sorted(text.split())
 
 
 def test_one_letter_written_in_two_ways_is_one_term():
@@ -96,21 +60,9 @@ def test_one_letter_written_in_two_ways_is_one_term():
     assert counts.transform([decomposed]).sum() == 1
 
 
-def test_english_stop_words_go():
-    assert TextCounts(stop_words="english").fit(["the sun and the moon"]).vocabulary_ == [
-        "moon",
-        "sun",
-    ]
-
-
 def test_most_frequent_terms_are_kept_and_ties_go_by_code_point():
     counts = TextCounts(max_features=2).fit(["b a", "c c", "b a", "c"])
     assert counts.vocabulary_ == ["a", "c"]
-
-
-def test_order_of_texts_does_not_change_the_features():
-    one, other = (TextCounts(max_features=5).fit(t) for t in (TEXTS, TEXTS[::-1]))
-    assert one.vocabulary_ == other.vocabulary_
 
 
 @pytest.mark.parametrize(
@@ -163,13 +115,6 @@ def test_what_a_count_becomes(tf, expected):
     weights = Tfidf(tf=tf, normalize=False).fit(["b", "c"])
     got = weights.transform(["b b b b"]).toarray()
     np.testing.assert_allclose(got, [[expected * np.log(2), 0]], rtol=1e-6)
-
-
-def test_equals_unsmoothed_scikit_learn_minus_tf():
-    counts = CountVectorizer(**WORDS).fit_transform(TEXTS)
-    peer = TfidfTransformer(norm=None, smooth_idf=False).fit_transform(counts)
-    ours = Tfidf(normalize=False).fit_transform(TEXTS)
-    np.testing.assert_allclose(ours.toarray(), (peer - counts).toarray(), rtol=1e-6, atol=1e-6)
 
 
 @settings(max_examples=40)

@@ -8,8 +8,7 @@ from simviz.features.vectors import Vectors
 
 
 @pytest.mark.parametrize(
-    ("given", "kept"),
-    [(np.float32, np.float32), (np.float64, np.float64), (np.int64, np.float64)],
+    ("given", "kept"), [(np.float32, np.float32), (np.float64, np.float64), (np.int64, np.float64)]
 )
 @pytest.mark.parametrize("sparse", [False, True])
 def test_type_and_form_are_kept(given, kept, sparse):
