@@ -23,20 +23,12 @@ def test_both_curves_are_drawn_and_told_apart(theme):
     assert "BM25 alone at 0" in alt and "validation 0.600" in alt and "pairs is 0.5" in alt
 
 
-def test_without_validation_there_is_no_best():
-    figure = blend_figure(None, TEST, 0.6, ends=ENDS)
-    assert [trace.name for trace in figure.data if trace.name] == ["test 0.460 at 0.6"]
+def test_without_validation_there_is_no_best_and_names_are_escaped():
+    curve = WeightCurve("<b>x</b>", ALPHAS, TEST.values)
+    figure = blend_figure(None, curve, 0.6, ends=("<b>x</b>", "<b>x</b>"))
+    assert [t.name for t in figure.data if t.name] == ["&lt;b&gt;x&lt;/b&gt; 0.460 at 0.6"]
+    assert not any("<b>" in note.text for note in figure.layout.annotations)
     assert "chosen" not in figure.layout.meta["alt"]
-
-
-def test_names_are_escaped():
-    hostile = "<b>x</b>"
-    figure = blend_figure(None, WeightCurve(hostile, [0, 1], [0, 1]), 0.5, ends=(hostile, hostile))
-    text = " ".join([*(note.text for note in figure.layout.annotations), figure.data[0].name])
-    assert "<b>" not in text and "&lt;b&gt;" in text
-
-
-def test_wrong_curves_are_refused():
     for wrong in ([0, 1], []):
         with pytest.raises(ValueError, match="one value per weight"):
             blend_figure(None, WeightCurve("test", ALPHAS, wrong), 0.5, ends=ENDS)

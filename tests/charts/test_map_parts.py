@@ -68,19 +68,15 @@ def test_texts_are_one_line_without_what_cannot_be_seen():
     assert len(header["labels"][0]) <= 28
 
 
-def test_pictures_become_one_sheet():
-    header, arrays = unpack(pack_items(texts(3), images(5)))
+@pytest.mark.parametrize("ground", [0, 255])
+def test_pictures_become_one_sheet_of_ink_whatever_their_ground(ground):
+    header, arrays = unpack(pack_items(texts(3), images(5, ground)))
     assert header["modes"] == ["word", "picture"]
     assert header["sheet"] == {"cell": 16, "columns": 3, "is_ink": True, "first": 3, "count": 5}
     sheet = Image.open(io.BytesIO(arrays["sheet"].tobytes()))
     assert sheet.size == (48, 32) and sheet.mode == "LA"
     alpha = np.asarray(sheet)[..., 1]
     assert alpha[8, 8] == 255 and alpha[0, 0] == 0
-
-
-@pytest.mark.parametrize("ground", [0, 255])
-def test_drawings_are_ink_whatever_their_ground(ground):
-    assert make_sheet(images(2, ground).content)[1]["is_ink"]
 
 
 def test_photographs_stay_as_they_are():
@@ -90,9 +86,7 @@ def test_photographs_stay_as_they_are():
     sheet = np.asarray(Image.open(io.BytesIO(png)))
     np.testing.assert_array_equal(sheet[5:25, :30, :3], pixels[0])
     assert sheet[0, 0, 3] == 0, "the rest of a cell is empty"
-
-
-def test_very_many_pictures_are_smaller():
+    # Very many pictures are smaller.
     assert make_sheet(np.zeros((4_000, 64, 64), dtype=np.uint8))[1]["cell"] < 64
 
 
@@ -103,12 +97,9 @@ def test_modes_follow_what_items_are():
     assert display_modes(texts(2), long) == ("word", "text")
     assert display_modes(long, glyphs) == ("text", "picture")
     assert display_modes(vectors, vectors) == ("dot", "dot")
-    assert display_modes(images(1), images(1)) == ("dot", "picture"), "one sheet at most"
     header, _ = unpack(pack_items(images(1), images(2)))
     assert header["sheet"]["count"] == 2 and header["modes"] == ["dot", "picture"]
-
-
-def test_an_item_without_a_glyph_is_written():
+    # An item without a glyph is written.
     glyphs = Items(["1", "2", "3"], ["heart", "car", "net"], "text", {"label": ["❤️", "🚗", "?"]})
     header, _ = unpack(pack_items(texts(1), glyphs))
     assert header["modes"] == ["word", "picture"]
@@ -127,17 +118,12 @@ def test_importance_prefers_what_belongs_to_more():
 
 
 def test_places_carry_order_parts_and_notes():
-    part = pack_places(
-        [[0, 1], [2, 3]],
-        [[4, 5.5]],
-        [2, 0, 1],
-        parts=["train", "test", "train"],
-        notes=["", "b", ""],
-    )
-    header, arrays = unpack(part)
+    parts, notes = ["train", "test", "train"], ["", "b", ""]
+    x, y = [[0, 1], [2, 3]], [[4, 5.5]]
+    header, arrays = unpack(pack_places(x, y, [2, 0, 1], parts=parts, notes=notes))
     assert arrays["places"].tolist() == [0, 1, 2, 3, 4, 5.5]
-    assert [header["parts"][code] for code in arrays["part"]] == ["train", "test", "train"]
-    assert header["notes"] == ["", "b", ""] and arrays["order"].tolist() == [2, 0, 1]
+    assert [header["parts"][code] for code in arrays["part"]] == parts
+    assert header["notes"] == notes and arrays["order"].tolist() == [2, 0, 1]
     with pytest.raises(ValueError, match="256 parts"):
         pack_places(np.zeros((300, 2)), np.zeros((0, 2)), range(300), parts=map(str, range(300)))
 
@@ -190,12 +176,10 @@ def test_missing_values_are_faint_and_come_last():
 
 
 def test_columns_become_bins_and_groups():
-    x = texts(3)
-    columns = {
-        "year": np.array([2000.0, 2012.0, np.nan, 2024.0]),
-        "kind": np.array(["b", "a", "b", MISSING], dtype=object),
-    }
-    header, arrays = unpack(pack_items(x, texts(1, "y"), columns=columns))
+    years = np.array([2000.0, 2012.0, np.nan, 2024.0])
+    kinds = np.array(["b", "a", "b", MISSING], dtype=object)
+    columns = {"year": years, "kind": kinds}
+    header, arrays = unpack(pack_items(texts(3), texts(1, "y"), columns=columns))
     assert header["columns"] == [
         {"name": "year", "low": 2000.0, "high": 2024.0, "bins": 24},
         {"name": "kind", "groups": ["b", "a"]},
@@ -211,20 +195,14 @@ def test_numbers_make_a_scale():
     assert told.index[0] == 0 and told.index[2] == len(told.colours) - 2
     faint = told.colours[told.index[3]]
     assert faint == mix(LIGHT.muted, LIGHT.paper, 0.3)
-    assert told.legend[-1] == {
-        "name": "score",
-        "scale": list(LIGHT.scale),
-        "low": "0",
-        "high": "1",
-    }
+    scale = {"scale": list(LIGHT.scale), "low": "0", "high": "1"}
+    assert told.legend[-1] == {"name": "score"} | scale
     assert group_items([np.nan] * 3, (1, 2), LIGHT).colours == (faint,)
 
 
 def test_spread_order_covers_the_map_early():
-    rng = np.random.RandomState(0)
-    # Nine tenths in one clump, the rest in four far corners.
-    corners = np.array([[9, 9], [-9, 9], [9, -9], [-9, -9]]) + rng.normal(size=(4, 2)) * 0.1
-    points = np.concatenate([rng.normal(size=(100, 2)) * 0.2, corners])
+    clump = np.random.RandomState(0).normal(size=(100, 2)) * 0.2
+    points = np.concatenate([clump, [[9, 9], [-9, 9], [9, -9], [-9, -9]]])
     order = spread_order(points, 50)
     assert set(order[:5]) >= {100, 101, 102, 103}
     assert len(set(order)) == 50

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pytest
 
-from simviz.charts import method_style, roc_figure, roc_records
+from simviz.charts import dimension_figure, method_style, roc_figure, roc_records
 from simviz.charts.curves import ProgressCurve, learning_figure, progress_records, training_figure
 from simviz.charts.roc import PrecisionCurve, precision_recall_figure, precision_records
 from simviz.charts.scores import (
@@ -65,6 +67,8 @@ def test_precision_recall_has_chance_and_passes_through_its_points():
     assert known <= set(zip(line.x, line.y, strict=True))
     assert line.y[-1] == chance.y[0]
     assert figure.layout.yaxis.scaleanchor == "x"
+    rows = precision_records([drawn])
+    assert len(rows) == len(roc.fpr) and np.isnan(rows[0]["precision"])
 
 
 def test_a_tie_of_both_classes_is_drawn_as_a_bow():
@@ -76,12 +80,6 @@ def test_a_tie_of_both_classes_is_drawn_as_a_bow():
     assert (len(line.x)) > 10
 
 
-def test_numbers_behind_a_curve_are_its_points():
-    roc, drawn = curve()
-    rows = precision_records([drawn])
-    assert len(rows) == len(roc.fpr) and np.isnan(rows[0]["precision"])
-
-
 def test_histograms_add_up_to_one_a_class_and_name_each_class_once():
     counts = {"relevant": [0, 1, 3], "rejected": [0, 0, 0], "unjudged": [6, 2, 2]}
     shown = [ScoreHistogram(m, m.upper(), [0, 1, 2, 3], counts) for m in ("cca", "opca")]
@@ -90,15 +88,9 @@ def test_histograms_add_up_to_one_a_class_and_name_each_class_once():
     assert [t.name for t in figure.data if t.showlegend] == ["unjudged", "relevant"]
     assert sum(figure.data[0].y[:-1]) == pytest.approx(1)
     assert "CCA 2.5 relevant, 0.5 others" in figure.layout.meta["alt"]
-    assert histogram_records(shown)[1] == {
-        "method": "cca",
-        "label": "CCA",
-        "from": 1.0,
-        "to": 2.0,
-        "relevant": 1,
-        "rejected": 0,
-        "unjudged": 2,
-    }
+    pairs = {"relevant": 1, "rejected": 0, "unjudged": 2}
+    row = {"method": "cca", "label": "CCA", "from": 1.0, "to": 2.0} | pairs
+    assert histogram_records(shown)[1] == row
 
 
 def reliable(label="CCA"):
@@ -119,53 +111,43 @@ def test_reliability_has_bars_and_the_diagonal():
 
 def test_progress_has_bands_and_ends():
     drawn = ProgressCurve("s2net", "S2Net", [10, 20, 40], [0.2, 0.3, 0.4], [0.1] * 3, [0.5] * 3)
-    for figure in (
-        training_figure([drawn], metric="loss"),
-        learning_figure([drawn], metric="MRR"),
-    ):
+    for draw in (training_figure, learning_figure):
+        figure = draw([drawn], metric="MRR")
         band, line = figure.data
         assert band.fill == "toself" and line.name == "S2Net 0.400"
         assert "0.2 and 0.4" in figure.layout.meta["alt"]
     assert figure.layout.xaxis.type == "log" and list(figure.layout.xaxis.tickvals) == [10, 20, 40]
-    assert progress_records([drawn])[2] == {
-        "method": "s2net",
-        "label": "S2Net",
-        "at": 40,
-        "value": 0.4,
-        "low": 0.1,
-        "high": 0.5,
-    }
+    row = {"method": "s2net", "label": "S2Net", "at": 40, "value": 0.4, "low": 0.1, "high": 0.5}
+    assert progress_records([drawn])[2] == row
 
 
 def test_nothing_and_hostile_names_are_drawn():
     _, detection = curve(EVIL)
     drawn = [
+        (roc_figure, ("cca", EVIL, [0, 1], [0, 1], 0.7)),
+        (partial(dimension_figure, metric=EVIL), ("cca", EVIL, [2], [0.5])),
         (precision_recall_figure, detection),
         (histogram_figure, ScoreHistogram("cca", EVIL, [0, 1], {"relevant": [1]})),
         (reliability_figure, reliable(EVIL)),
-        (lambda c, **k: training_figure(c, metric=EVIL, **k), ProgressCurve("a", EVIL, [1], [2])),
-        (lambda c, **k: learning_figure(c, metric="MRR", **k), ProgressCurve("a", EVIL, [1], [2])),
+        (partial(training_figure, metric=EVIL), ProgressCurve("a", EVIL, [1], [2])),
+        (partial(learning_figure, metric="MRR"), ProgressCurve("a", EVIL, [1], [2])),
     ]
     for draw, one in drawn:
-        text = draw([one], theme="dark").to_json()
-        assert "<b>%{x}" not in text.replace("\\u003c", "<")
+        figure = draw([one], theme="dark").update_layout(meta=None)  # its alt is no markup
+        assert "<b>%{x}" not in str(figure.to_plotly_json())
+        # What a pointer is told holds the fields of the figure, and none of a name.
+        assert not any("%{x}&" in (trace.hovertemplate or "") for trace in figure.data)
         assert "0 methods" in draw([]).layout.meta["alt"]
 
 
-def test_steps_of_training_are_whole_and_numbers_have_room():
-    short, long = (ProgressCurve("s2net", "S2Net", [0, n], [0.1474, 0.15]) for n in (2, 30))
-    few, many = (training_figure([curve], metric="MAP").layout for curve in (short, long))
-    assert (few.xaxis.dtick, many.xaxis.dtick) == (1, None)
-    assert few.yaxis.automargin
-
-
-def test_scores_that_hardly_move_look_so():
-    level, rising = (
-        training_figure([ProgressCurve("s2net", "S2Net", [0, 9], values)], metric="MRR").layout
-        for values in ([0.50003, 0.50009], [0.4, 0.6])
+def test_steps_of_training_are_whole_and_scores_that_hardly_move_look_so():
+    few, many = (
+        training_figure([ProgressCurve("s2net", "S2Net", [0, n], values)], metric="MRR").layout
+        for n, values in ((2, [0.50003, 0.50009]), (30, [0.4, 0.6]))
     )
-    assert level.yaxis.range == pytest.approx([0.49506, 0.50506])
-    assert rising.yaxis.range is None
+    assert (few.xaxis.dtick, many.xaxis.dtick) == (1, None)
+    assert few.yaxis.automargin and many.yaxis.range is None
+    assert few.yaxis.range == pytest.approx([0.49506, 0.50506])
 
 
 def test_what_does_not_fit_is_refused():

@@ -4,16 +4,10 @@ import pytest
 from simviz.charts.tuning import best_records, selection_figure, value_text
 
 
-def rows(chosen=(20, 0.1), **more):
+def rows(chosen=(20, 0.1)):
+    names = ("n_components", "regularization", "value", "standard_error", "chosen")
     return [
-        {
-            "n_components": k,
-            "regularization": r,
-            "value": 0.5 + k / 1000 - r / 100,
-            "standard_error": 0.02,
-            "chosen": (k, r) == chosen,
-            **more,
-        }
+        dict(zip(names, (k, r, 0.5 + k / 1000 - r / 100, 0.02, (k, r) == chosen), strict=True))
         for k in (10, 20, 200)
         for r in (0.1, 1.0)
     ]
@@ -39,13 +33,11 @@ def test_two_settings_are_a_heat_map_with_a_frame(theme):
     frame = figure.layout.shapes[0]
     assert (frame.x0 + frame.x1, frame.y0 + frame.y1) == (2, 0)
     assert heat.texttemplate and not heat.showscale
-
-
-def test_failed_and_missing_cells_stay_empty():
+    # Cells that failed or are missing stay empty.
     some = rows()
     some[3]["value"] = float("nan")
     del some[5]
-    heat = selection_figure(some, ["regularization", "n_components"]).data[0]
+    heat = selection_figure(some, ["regularization", "n_components"], theme=theme).data[0]
     assert np.isnan(np.asarray(heat.z)).sum() == 2
 
 
