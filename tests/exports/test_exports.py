@@ -13,7 +13,7 @@ from simviz.data import PairSet
 from simviz.data.pairs import Items
 from simviz.exports import dense_modules, numpy_files, onnx_graphs, why_not
 from simviz.features import MultiHot, TextCounts, Tfidf, Vectors
-from simviz.methods import all_methods, get_method
+from simviz.methods import get_method
 from simviz.pipeline import BlendPipeline, PairPipeline, default_pipeline
 from simviz.relevance import Relevance
 
@@ -85,14 +85,10 @@ def texts(content):
     return Items([f"{i}" for i in range(len(content))], content, "text")
 
 
-def vectors(n, d, seed):
-    return np.random.default_rng(seed).standard_normal((n, d)).astype(np.float32)
-
-
 @pytest.mark.parametrize("normalize", [True, False])
 def test_arrays_of_vectors(tmp_path, normalize, elsewhere):
-    x, y = vectors(20, 6, 0), vectors(20, 5, 1)
-    ids = [f"{i}" for i in range(20)]
+    rng, ids = np.random.default_rng(0), [f"{i}" for i in range(20)]
+    x, y = (rng.standard_normal((20, d)).astype(np.float32) for d in (6, 5))
     sides = (Items(ids, content, "vector") for content in (x, y))
     pairs = PairSet(*sides, Relevance.identity(20))
     pipeline = PairPipeline(get_method("cca")(4), Vectors(normalize), Vectors(normalize))
@@ -119,13 +115,8 @@ def test_onnx_graphs_give_the_same_vectors(pairs, tmp_path, method):
     items, readme = [*X, *NEW], (folder / "README.txt").read_text()
     assert "embedded as v @ projection - offset" in readme
     lines = [line[4:] for line in readme.splitlines() if line[:4] == "    "]
-    told = subprocess.run(
-        [sys.executable, "-c", ALONE.format(items=items, lines="\n".join(lines))],
-        cwd=folder,
-        capture_output=True,
-        check=True,
-    )
-    found = np.array(json.loads(told.stdout))
+    alone = [sys.executable, "-c", ALONE.format(items=items, lines="\n".join(lines))]
+    found = np.array(json.loads(subprocess.check_output(alone, cwd=folder)))
     expected = pipeline.model_.coordinates_of(pipeline.rows(items, "x"), "x")
     assert (expected[len(X) + 1] == 0).all() and found.shape == expected.shape
     np.testing.assert_allclose(found, expected, atol=2e-6)
@@ -174,11 +165,3 @@ def test_what_cannot_leave_says_why(pairs):
                 write(pipeline)
     assert why_not(linear, "numpy") is None
     assert "pretrained" in why_not(linear, "dense")
-
-
-def test_every_linear_method_is_told_from_the_others():
-    from simviz.base import LinearPairModel
-
-    linear = {name for name, cls in all_methods().items() if issubclass(cls, LinearPairModel)}
-    assert {"cca", "opca", "s2net", "lsa", "cl_lsi", "heterogeneous_svd"} <= linear
-    assert not linear & {"bm25", "plsa", "siamese_blstm", "kernel_cca"}
