@@ -111,16 +111,12 @@ def clicks() -> dict[str, int]:
     away = {"index.html": 0}
     for n in range(2):
         for place in [place for place, steps in away.items() if steps == n]:
-            page = SITE / urldefrag(place)[0]
+            page = SITE / place
             body = re.search(r"<article[^>]*>(.*?)</article>", text_of(page), re.S)
             for link in re.findall(r'<a [^>]*href="([^"]+)"', body[1] if body else ""):
-                path, anchor = local(page, html.unescape(link))
+                path, _ = local(page, html.unescape(link))
                 if not is_elsewhere(link) and path.suffix == ".html":
-                    for name in (
-                        f"{path.relative_to(SITE)}#{anchor}",
-                        str(path.relative_to(SITE)),
-                    ):
-                        away.setdefault(name.rstrip("#"), n + 1)
+                    away.setdefault(str(path.relative_to(SITE)), n + 1)
     return away
 
 
@@ -157,9 +153,7 @@ def test_figures_of_cases_without_help_stand_in_the_tables_that_they_link():
     seen = 0
     for case in cases:
         tables = "".join(named[anchor] for anchor in re.findall(r"measured\.md#([\w-]+)", case))
-        told = {
-            float(figure) for figure in re.findall(r"[-+−]?\d*\.\d+", tables.replace("−", "-"))
-        }
+        told = {float(one) for one in re.findall(r"[-+−]?\d*\.\d+", tables.replace("−", "-"))}
         for figure in re.findall(r"(?<![\w.])\.\d+", case) if tables else ():
             digits = len(figure) - 1
             assert any(round(abs(one), digits) == float(figure) for one in told), (figure, case)
