@@ -39,26 +39,18 @@ def cost(of: Setting, method: str, **params: object) -> float:
     return of.task(spec).expected.bytes
 
 
-def test_an_estimate_follows_the_content_even_under_the_same_id():
+def test_an_estimate_follows_the_content_even_under_the_same_id_and_is_made_once(monkeypatch):
     small, large = setting(pairs_of(60)), setting(pairs_of(4_000))
     assert small.dataset_id == large.dataset_id
-    assert cost(small, "cca") < cost(large, "cca")
-    assert cost(small, "cca") == cost(setting(pairs_of(60)), "cca")
+    first = cost(small, "cca")
+    assert first < cost(large, "cca")
+    monkeypatch.setattr("simviz.jobs.spec.estimate", lambda *_: pytest.fail("made anew"))
+    assert cost(small, "cca") == cost(setting(pairs_of(60)), "cca") == first
 
 
 def test_an_estimate_does_not_ask_again_whether_words_are_shared(monkeypatch):
-    def asked(*_: object) -> bool:
-        raise AssertionError("the page knows already")
-
-    monkeypatch.setattr("simviz.pipeline.same_vocabulary", asked)
+    monkeypatch.setattr("simviz.pipeline.same_vocabulary", lambda *_: pytest.fail("known already"))
     assert cost(setting(pairs_of(60), one_vocabulary=True), "cca") > 0
-
-
-def test_an_estimate_is_made_once(monkeypatch):
-    one = setting(pairs_of(60))
-    first = cost(one, "opca")
-    monkeypatch.setattr("simviz.jobs.spec.estimate", lambda *_: pytest.fail("made anew"))
-    assert cost(one, "opca") == first
 
 
 def test_pages_get_their_turn_soon(monkeypatch):
@@ -89,16 +81,11 @@ def seen(monkeypatch):
     return as_seen
 
 
-def test_a_figure_is_made_once_for_all_who_see_the_same(seen):
-    assert figure() is figure()
-
-
 def test_a_figure_follows_what_is_drawn_what_it_is_called_and_who_looks(seen):
     first = figure()
-    assert "Own name" in str(figure("Own name"))
-    assert "Own name" not in str(figure())
-    assert figure(run="r2") is not first
-    assert figure(banded=True) is not first
+    assert figure() is first, "made once for all who see the same"
+    assert "Own name" in str(figure("Own name")) and "Own name" not in str(figure())
+    assert figure(run="r2") is not first and figure(banded=True) is not first
     seen("dark")
     assert figure().layout.colorway != first.layout.colorway
     seen(narrow=True)

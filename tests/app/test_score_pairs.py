@@ -6,6 +6,7 @@ import csv
 import io
 
 import numpy as np
+import pandas as pd
 import pytest
 from on_page import go, html, run
 
@@ -32,11 +33,12 @@ def of_the_run(app):
     return state.store().runs.get(info.id)
 
 
-def test_the_threshold_keeps_its_rate_on_validation_and_says_what_to_expect(scoring, sentences):
+def test_the_threshold_keeps_its_rate_on_validation_and_says_what_to_expect(
+    scoring, sentences, open_page
+):
     run(scoring.number_input(key="score-rate").set_value(5.0))
     stored = of_the_run(scoring)
-    at = stored.arrays()
-    part = sentences.take(at["x_validation"], at["y_validation"])
+    part = stored.take(sentences, "validation")
     sides = part.x, part.y, part.relevance
     threshold = choose_threshold(stored.pipeline(), *sides, false_alarm_rate=0.05)
     point = operating_point(stored.pipeline(), *sides, threshold=threshold)
@@ -46,6 +48,11 @@ def test_the_threshold_keeps_its_rate_on_validation_and_says_what_to_expect(scor
     assert f"{point.n_positive + point.n_negative:,} pairs of the validation part" in shown
     run(scoring.number_input(key="score-prevalence").set_value(50.0))
     assert "50 % of the pairs belong together" in html(scoring) != shown
+    scoring.session_state["search-share"] = True
+    run(scoring.run().button(key="search-publish").click())
+    [share] = state.store().shares.find(scoring.session_state.workspace)
+    visitor = go(open_page("search"), share=share.token)
+    assert visitor.number_input(key="score-rate").value == 5.0 and "recall (" in html(visitor)
 
 
 def test_intervals_take_groups_whole_where_the_split_does(make_home, serve, open_page, sentences):
@@ -72,8 +79,8 @@ def test_intervals_take_groups_whole_where_the_split_does(make_home, serve, open
 
 def test_two_texts_are_scored_and_are_above_or_below(scoring, sentences):
     inputs = [t for t in scoring.text_input if t.key and t.key.startswith("score-")]
-    assert inputs[0].value in sentences.x.content and inputs[1].value in sentences.y.content
     x, y = (t.value for t in inputs)
+    assert x in sentences.x.content and y in sentences.y.content
     found = float(of_the_run(scoring).pipeline().score_pairs([x], [y])[0])
     assert f"Score {found:.3f}".replace("-", "−") in html(scoring)
     run(inputs[1].set_value("<b>zzzz qqqq"))
@@ -86,47 +93,43 @@ def upload(app, data, name="pairs.csv"):
     return run(app)
 
 
+def columns_of(app):
+    return [s for s in app.selectbox if s.key and s.key.startswith("score-column")]
+
+
 def test_a_file_of_pairs_is_scored(scoring, sentences):
     x, y = sentences.x.content, sentences.y.content
     lines = [["note", "b", "a"], ["=1+1", y[0], x[0]], ["", y[1], x[2]], ["", "", x[3]]]
     file = io.StringIO()
     csv.writer(file).writerows(lines)
     upload(scoring, file.getvalue().encode())
-    columns = [s for s in scoring.selectbox if s.key and s.key.startswith("score-column")]
-    columns[0].set_value("a")
-    run(columns[1].set_value("b"))
+    for column, name in zip(columns_of(scoring), "ab", strict=True):
+        column.set_value(name)
+    run(scoring)
     assert "2 pairs scored" in html(scoring) and "1 row without both texts" in html(scoring)
-    [(_, table)] = [scoring.session_state["score-table"]]
-    [(_, scores)] = [scoring.session_state["score-of"]]
+    (_, table), (_, scores) = (scoring.session_state[f"score-{name}"] for name in ("table", "of"))
     wanted = of_the_run(scoring).pipeline().score_pairs([x[0], x[2]], [y[0], y[1]])
-    np.testing.assert_allclose(scores[:2], wanted)
-    assert np.isnan(scores[2])
+    np.testing.assert_allclose(scores, [*wanted, np.nan])
     head, *rows = csv.reader(io.StringIO(score.scored_csv(table, scores, float(wanted.min()))))
     assert head == ["note", "b", "a", "score", "above the threshold"]
     assert rows[0][0] == "'=1+1"
     assert float(rows[0][3]) == pytest.approx(wanted[0], rel=1e-5)
-    assert [row[4] for row in rows] == ["yes", "yes", ""]
-    assert rows[2][3] == ""
+    assert [row[4] for row in rows] == ["yes", "yes", ""] and rows[2][3] == ""
 
 
 @pytest.mark.parametrize(
     ("names", "guesses"),
     [
-        (["price", "here", "there"], ["here", "there"]),
-        (["here", "vector", "price"], ["here", "price"]),
         (["vector", "here", "price"], ["here", "price"]),
         (["left", "right", "here", "there"], ["here", "there"]),
     ],
 )
 def test_columns_are_guessed_as_data_guesses_them(scoring, names, guesses):
-    import pandas as pd
-
     texts = {"here": ["a lamp", "a chair"], "there": ["lamp of brass", "oak chair"]}
     cells = texts | {"price": [9.5, 3.0]}
     table = pd.DataFrame({name: cells.get(name, [[0.1, 0.2], [0.3, 0.5]]) for name in names})
     upload(scoring, table.to_parquet(), "pairs.parquet")
-    columns = [s for s in scoring.selectbox if s.key and s.key.startswith("score-column")]
-    assert [column.value for column in columns] == guesses
+    assert [column.value for column in columns_of(scoring)] == guesses
 
 
 @pytest.mark.parametrize(
@@ -136,14 +139,3 @@ def test_columns_are_guessed_as_data_guesses_them(scoring, names, guesses):
 def test_a_file_that_is_no_table_is_refused_in_a_sentence(scoring, data, words):
     upload(scoring, data)
     assert words in html(scoring)
-
-
-def test_a_published_view_opens_in_this_mode_with_its_rate(scoring, open_page):
-    run(scoring.number_input(key="score-rate").set_value(2.5))
-    scoring.session_state["search-share"] = True
-    run(scoring.run().button(key="search-publish").click())
-    [share] = state.store().shares.find(scoring.session_state.workspace)
-    visitor = open_page("search")
-    go(visitor, share=share.token)
-    assert visitor.number_input(key="score-rate").value == 2.5
-    assert "recall (" in html(visitor)

@@ -7,7 +7,7 @@ import io
 from html import unescape
 
 import pytest
-from on_page import canvas, control, html, link, run
+from on_page import canvas, control, html, link, run, said
 
 from simviz.charts.canvas import Part, unpack
 from simviz.data import PairSet
@@ -53,31 +53,21 @@ def table(app):
     return next(b for e in app.get("html") if "sv-topics" in (b := e.proto.body)).split("<tr>")[2:]
 
 
-def test_topics_of_a_run_are_read_side_by_side(compare):
+def test_topics_of_a_run_are_read_side_by_side_and_hostile_terms_are_text(compare):
     app = compare("jplsa", "cca")
     assert link(app)["tab"] == "topics"
-    rows = table(app)
+    rows, body = table(app), html(app)
     assert len(rows) == 4
     cat = next(row for row in rows if "cat" in row)
-    assert "gato" in cat and "%" in cat and "sv-typical" in cat
-    assert "the cat sleeps near" in cat
+    assert all(words in cat for words in ("gato", "%", "sv-typical", "the cat sleeps near"))
     assert app.selectbox(key="topics-run").options == ["JPLSA"]
-
-
-def test_hostile_terms_and_names_are_text(compare):
-    app = compare("jplsa")
-    assert "<img src=x" not in html(app) and "<b>English</b>" not in html(app)
-    assert "&lt;b&gt;English" in html(app)
-    assert HOSTILE in unescape(html(app)), "typical items are shown as they are"
-
-
-def test_a_term_is_found_and_marked(compare):
-    app = compare("jplsa")
+    assert "<img src=x" not in body and "<b>English</b>" not in body
+    assert "&lt;b&gt;English" in body
+    assert HOSTILE in unescape(body), "typical items are shown as they are"
     run(app.text_input(key="topics-search").input("GAT"))
-    assert len(table(app)) == 1
-    assert "<mark>gato</mark>" in html(app)
+    assert len(table(app)) == 1 and "<mark>gato</mark>" in html(app)
     app.text_input(key="topics-search").input("nowhere").run()
-    assert "No topic has such a term" in " ".join(c.value for c in app.caption)
+    assert "No topic has such a term" in said(app)
 
 
 def test_order_by_coherence(compare, home):
@@ -119,28 +109,20 @@ def regions(app):
 
 
 def test_map_of_a_topic_model_says_what_its_parts_are_about(map_of):
-    app = map_of("jplsa")
+    app = map_of("jplsa", sel="x0")
     assert any("gato" in text or "casa" in text for text in regions(app))
     assert any(note.endswith(" %") for note in notes(app))
-    run(control(app, "Labels of regions").set_value([]))
-    assert not regions(app)
-    assert link(app)["regions"] == "0"
-    assert any(" %" in note for note in notes(app))
-
-
-def test_selected_item_shows_its_topics_as_bars(map_of):
-    app = map_of("jplsa", sel="x0")
     bars = next(b for e in app.get("html") if "<caption>Topics" in (b := e.proto.body))
     assert "cat" in bars and "width:" in bars and " %" in bars
     assert "All topics" in [link.proto.label for link in app.get("page_link")]
-    app = map_of("jplsa", sel="y3")
-    assert "<img src=x" not in html(app)
+    run(control(app, "Labels of regions").set_value([]))
+    assert not regions(app) and link(app)["regions"] == "0"
+    assert any(" %" in note for note in notes(app))
+    assert "<img src=x" not in html(map_of("jplsa", sel="y3"))
 
 
 def test_other_runs_have_regions_unless_they_are_put_away(map_of):
     app = map_of("cca", sel="x0")
-    assert regions(app) and notes(app) is None
-    assert "<caption>Topics" not in html(app)
+    assert regions(app) and notes(app) is None and "<caption>Topics" not in html(app)
     app = map_of("cca", regions="0", sel="x0")
-    assert not regions(app)
-    assert link(app)["regions"] == "0"
+    assert not regions(app) and link(app)["regions"] == "0"

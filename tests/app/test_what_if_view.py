@@ -8,9 +8,11 @@ import pytest
 from on_page import canvas, html, run
 from waiting import until_trained
 
-from simviz.workbench.shell import display, state
+from simviz.store.run import Run
+from simviz.workbench.shell import display, sharing, state
 
 PAGE = "search"
+HELD_OUT = "is in the validation part. What a model is measured on"
 
 
 @pytest.fixture(scope="module")
@@ -44,6 +46,10 @@ def press(app, name):
     return run(app)
 
 
+def code(app):
+    return "".join(block.value for block in app.code)
+
+
 def answers(app):
     return [e.proto.body for e in app.get("html") if "sv-small" in e.proto.body]
 
@@ -51,10 +57,11 @@ def answers(app):
 def test_a_mark_is_followed_undone_and_discarded(opened):
     app = opened()
     before = answers(app)
-    assert "on validation" not in html(app)
+    assert "on validation" not in html(app) and "simviz.data.augment" not in code(app)
     press(app, "link_off")  # the first answer is the right one, which is taken away
     said = html(app)
     assert "MRR on validation" in said and "CCA with 1 mark and CCA without marks" in said
+    assert "simviz.data.augment" in code(app) and "corrections" in code(app)
     assert app.button(key="what-if-link_off").disabled
     assert answers(app) != before
     press(app, "undo")
@@ -70,7 +77,7 @@ def test_what_is_held_out_is_refused_and_nothing_changes(opened):
     app = opened("validation")
     before = answers(app)
     press(app, "link")
-    assert "is in the validation part. What a model is measured on" in html(app)
+    assert HELD_OUT in html(app)
     assert answers(app) == before and "on validation" not in html(app)
     assert "What a model is measured on" not in html(run(app)), "said once"
 
@@ -111,9 +118,6 @@ def test_queries_that_lost_are_named_as_text(opened, home, sentences, monkeypatc
 
 
 def test_what_is_shared_is_the_run_without_marks(opened, home, monkeypatch):
-    from simviz.store.run import Run
-    from simviz.workbench.shell import sharing
-
     shared = []
     monkeypatch.setattr(sharing, "_show_file", lambda _, run: shared.append(run))
     app = opened()
@@ -121,17 +125,6 @@ def test_what_is_shared_is_the_run_without_marks(opened, home, monkeypatch):
     app.session_state["search-share"] = True
     run(app)
     assert [(type(one), one.id) for one in shared] == [(Run, home.runs["cca"])]
-
-
-def code(app):
-    return "".join(block.value for block in app.code)
-
-
-def test_code_trains_with_the_marks(opened):
-    app = opened()
-    assert "simviz.data.augment" not in code(app)
-    press(app, "link_off")
-    assert "simviz.data.augment" in code(app) and "corrections" in code(app)
 
 
 def test_the_map_offers_the_first_item_that_may_be_marked(opened, home):
@@ -145,17 +138,11 @@ def test_the_map_offers_the_first_item_that_may_be_marked(opened, home):
     assert "with 1 mark" in html(app)
 
 
-def test_the_map_shows_what_was_kept(opened, home):
-    app = opened(page="map")
-    press(app, "link_off")
-    press(app, "keep")
-    until_trained(app)
-    run(app)
-    [chosen] = [box for box in app.selectbox if box.key == "map-run"]
-    assert chosen.value not in home.runs.values() and len(chosen.options) == 4
-
-
-def test_the_map_follows_marks_and_what_is_kept_stays(opened, home):
+def test_the_map_follows_marks_and_shows_what_is_kept(opened, home):
+    app = opened("validation", page="map")
+    before = canvas(app)
+    press(app, "link")
+    assert HELD_OUT in html(app) and canvas(app)["places"] == before["places"]
     app = opened(page="map")
     before = canvas(app)
     assert "on validation" not in html(app)
@@ -170,7 +157,8 @@ def test_the_map_follows_marks_and_what_is_kept_stays(opened, home):
     press(app, "discard")
     assert canvas(app)["places"] == before["places"]
     assert "simviz.data.augment" not in code(app)
-    app = opened("validation", page="map")
-    press(app, "link")
-    assert "is in the validation part. What a model is measured on" in html(app)
-    assert canvas(app)["places"] == before["places"]
+    press(app, "link_off")
+    press(app, "keep")
+    until_trained(app)
+    chosen = run(app).selectbox(key="map-run")
+    assert chosen.value not in home.runs.values() and len(chosen.options) == 4
