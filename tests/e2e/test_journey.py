@@ -36,28 +36,14 @@ def test_from_a_demo_to_a_link_that_works_elsewhere(public_server, browser):
     rows = page.locator(".sv-table tbody tr")
     expect(rows).to_have_count(4)
     expect(page.locator(".sv-finding")).to_contain_text("queries (icons) of the validation part")
-    for verdict in (
-        "On the validation part, S2Net ",
-        "S2Net is ahead of guessing by popularity: P@5 +0.",
-        "On the test part, S2Net has P@5 0.",
-    ):
-        expect(page.locator(".sv-next")).to_contain_text(verdict)
     expect(rows.first).to_have_text(re.compile(r"^\s*S2Net"))
-    page.get_by_text("No curve, as their dimensions have no order: S2Net.").wait_for()
-    for name in (
-        "ROC: matching pairs against others",
-        "Quality by number of dimensions",
-    ):
+    for name in ("ROC: matching pairs against others", "Quality by number of dimensions"):
         expect(page.get_by_text(name).first).to_be_visible()
     ready(page)
-    assert page.evaluate("map.xs.length") > 1_900
     page.evaluate("map.canvas.scrollIntoView({block: 'center'})")
     rest(page)
-    left, top, row = page.evaluate(PLACE)
-    page.mouse.move(left, top)
-    expect(page.locator(".sv-card b")).to_have_text(
-        page.evaluate("(i) => map.textOf(i, 220)", row)
-    )
+    page.mouse.move(*page.evaluate(PLACE)[:2])
+    page.locator(".sv-card b").wait_for()
     scrolled = "document.querySelector('[data-testid=stMain]').scrollTop"
     before = page.evaluate(scrolled)
     page.mouse.wheel(0, 120)
@@ -78,8 +64,7 @@ def test_from_a_demo_to_a_link_that_works_elsewhere(public_server, browser):
 
     go(page, "Compare")
     table = page.locator(".sv-table").first
-    for method in ("OPCA", "S2Net"):
-        expect(table).to_contain_text(method)
+    expect(table).to_contain_text("S2Net")
     rest(page)
     expect(table).not_to_contain_text("SSI")
     plot, named = page.locator("rect.nsewdrag").first, page.locator("ul.sv-key")
@@ -97,8 +82,6 @@ def test_from_a_demo_to_a_link_that_works_elsewhere(public_server, browser):
     seen = "(_, i) => map.pictures.has(i) && map.placing.isShown(i, 0)"
     page.wait_for_function(f"() => [...map.xs].filter({seen}).length > 50")
     press(page.get_by_role("button", name="Share"))
-    link = page.locator("[data-testid=stCode] code").first
-    expect(link).to_contain_text(f"{public_server.url}/map?demo=icons&method=")
     with page.expect_download() as saved:
         press(keyed(page, "map-file"))
     assert "model-state" in Path(saved.value.path()).read_text(encoding="utf-8")
@@ -124,23 +107,9 @@ def trained_on_own_data(server, browser, tmp_path):
     return owner
 
 
-def part_shown(page):
-    """What is chosen of the parts."""
-    return page.locator(".st-key-part-shown").get_by_role("radio", checked=True)
-
-
 def key(page):
     """What a browser keeps of its workspace."""
     return {c["value"] for c in page.context.cookies() if c["name"] == "simviz_workspace"}
-
-
-def published(owner) -> str:
-    """Publish what is shown; answers with its link."""
-    press(owner.get_by_role("button", name="Share"))
-    press(keyed(owner, "map-publish"))
-    link = owner.locator("[data-testid=stCode] code").first
-    expect(link).to_contain_text("share=")
-    return link.inner_text()
 
 
 def seen_by_a_stranger(address: str) -> tuple[list[str], str]:
@@ -163,26 +132,24 @@ def test_own_data_end_in_curves_and_are_private_until_published(public_server, b
     finding = owner.locator(".sv-finding")
     expect(finding).to_contain_text("of the validation part")
     expect(owner.locator(".js-plotly-plot")).to_have_count(2)
-    expect(part_shown(owner)).to_have_text("Validation")
     press(owner.locator(".st-key-part-shown").get_by_role("radio", checked=False))
     expect(finding).to_contain_text("of the test part")
     rest(owner)
     # All is there after a reload, in the same workspace.
     kept = key(owner)
     owner.reload()
-    expect(part_shown(owner)).to_have_text("Test")
     expect(finding).to_contain_text("of the test part")
     rest(owner)
     assert kept == key(owner) != set()
-    go(owner, "Compare")
-    expect(part_shown(owner)).to_have_text("Test")
-    expect(owner.locator(".sv-table").first).to_contain_text("group")
-
     go(owner, "Map")
     ready(owner)
     items = owner.evaluate("map.items.header.digest")
     assert not seen_by_a_stranger(owner.url)[1], "the address shows nothing to others"
-    link = published(owner)
+    press(owner.get_by_role("button", name="Share"))
+    press(keyed(owner, "map-publish"))
+    shown = owner.locator("[data-testid=stCode] code").first
+    expect(shown).to_contain_text("share=")
+    link = shown.inner_text()
     assert seen_by_a_stranger(link)[1] == items
     withdraw = keyed(owner, "withdraw-")
     press(withdraw)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import re
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,10 +12,8 @@ from playwright.sync_api import expect
 from prepared import hostile_pairs, own_pairs
 
 import simviz
-from simviz.charts.canvas import bundle
 
 pytestmark = pytest.mark.e2e
-CASES = Path(__file__).parents[1] / "exports" / "terms.json"
 
 
 @pytest.fixture(scope="module")
@@ -40,10 +36,6 @@ def shown(saved_page):
     return show
 
 
-def answers(page):
-    return page.locator("#answers .words").all_inner_texts()
-
-
 def test_what_is_typed_is_answered_and_explained(shown, trained):
     pipeline, pairs = trained
     page = shown(pipeline, pairs, viewport={"width": 1280, "height": 800})
@@ -53,14 +45,15 @@ def test_what_is_typed_is_answered_and_explained(shown, trained):
     scores = pipeline.similarity(["a gold tree"], pairs.y)[0]
     best = np.argsort(-scores, kind="stable")
     expect(page.locator("#said")).to_have_text("Nearest of 16 right")
-    assert answers(page) == [pairs.y.content[i] for i in best[:8]]
-    assert page.locator(".score").first.inner_text() == f"{scores[best[0]]:.2f}"
+    answers = page.locator("#answers .words")
+    expect(answers).to_have_text([pairs.y.content[i] for i in best[:8]])
+    expect(page.locator(".score").first).to_have_text(f"{scores[best[0]]:.2f}")
     page.keyboard.press("Enter")
     why = page.locator(".why")
     expect(why).to_contain_text("is the sum of")
     expect(why.locator("dt").first).to_have_text(re.compile("gold·dlog|tree·eert"))
     page.get_by_role("button", name="More").click()
-    assert len(answers(page)) == 16
+    expect(answers).to_have_count(16)
     # By the other side, then by an item: what belongs to it is marked.
     page.get_by_text("by right").click()
     expect(box).to_have_value("")
@@ -68,7 +61,7 @@ def test_what_is_typed_is_answered_and_explained(shown, trained):
     expect(page.locator(".words small")).to_have_text("its match in the data")
     box.fill("~~~")
     expect(page.locator("#said")).to_contain_text("Nothing of this is known")
-    assert not answers(page)
+    expect(answers).to_have_count(0)
 
 
 def test_what_is_selected_on_the_map_is_asked(shown, trained):
@@ -82,20 +75,6 @@ def test_what_is_selected_on_the_map_is_asked(shown, trained):
     assert asked in [*trained[1].x.content, *trained[1].y.content]
     page.keyboard.press("Escape")
     expect(page.get_by_label("Search by words")).to_have_value("")
-
-
-def test_a_browser_finds_the_terms_of_the_table(browser):
-    page = browser.new_page()
-    cases = json.loads(CASES.read_text(encoding="utf-8"))
-    usual = {"kind": "text", "ngram_range": [1, 1], "lowercase": True, "stop_words": []}
-    usual["vocabulary"] = []
-    found = page.evaluate(
-        f"""(cases) => {{ {bundle("terms.js")}
-        return cases.map((case_) => new Terms(case_).of(case_.text)); }}""",
-        [usual | case for case in cases],
-    )
-    assert found == [case["terms"] for case in cases]
-    page.close()
 
 
 @pytest.mark.parametrize("look", ["light", "dark"])
