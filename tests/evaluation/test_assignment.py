@@ -43,15 +43,13 @@ def test_what_scores_the_same_everywhere_belongs_nowhere():
     assert np.isnan(found.score[0]) and found.nearest.tolist() == [-1, 1]
 
 
-def test_groups_of_the_demo_are_found_and_its_own_titles_fall_into_them():
+def test_titles_of_the_demo_fall_into_their_own_groups():
     pairs = load_demo("job_titles")
     groups = group_names(pairs)
-    assert len({name for names in groups for name in names}) > 100
     fitted = default_pipeline("ngram_matcher", pairs).fit(pairs)
-    some = pairs.y.take(np.arange(0, len(pairs.y), 40))
-    found = assign(fitted, some, pairs.y, groups)
+    found = assign(fitted, pairs.y.take(np.arange(0, len(pairs.y), 40)), pairs.y, groups)
     hits = [found.names[g] in names for g, names in zip(found.group, groups[::40], strict=True)]
-    assert np.mean(hits) > 0.95
+    assert np.mean(hits) > 0.95 and len(found.names) > 100
 
 
 def test_without_groups_each_item_is_one():
@@ -67,17 +65,10 @@ def test_a_threshold_keeps_its_share_of_what_is_right():
     for share in (0.5, 0.9, 0.95):
         at = keeping_threshold(scores, right, share)
         assert (scores[right] >= at).mean() >= share
-        above = np.nextafter(at, 2)
-        assert (scores[right] >= above).sum() < share * (right.sum() + 1)
+        assert (scores[right] > at).sum() < share * (right.sum() + 1)
     assert np.isnan(keeping_threshold([0.3, np.nan], [False, True]))
+    # Of n + 1 places for one more right answer, 19 of 20 lie above the lowest of 19.
     assert keeping_threshold(np.arange(19.0), np.ones(19, bool)) == 0
     assert keeping_threshold(np.arange(18.0), np.ones(18, bool)) == -np.inf
-
-
-def test_further_right_answers_pass_as_often_as_promised():
-    scores = np.random.default_rng(0).random((4_000, 26))
-    at = [keeping_threshold(row[:25], np.ones(25, bool), 0.9) for row in scores]
-    # Of 25 the second lowest: 24 places of 26 are above it.
-    assert (scores[:, 25] >= at).mean() == pytest.approx(24 / 26, abs=0.015)
     with pytest.raises(ValueError, match="share"):
         keeping_threshold([0.3], [True], 0)
