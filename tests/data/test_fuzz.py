@@ -89,12 +89,10 @@ def mutated(rng, data, others):
         elif way == 6:
             data[at : at + 4] = struct.pack("<i", rng.choice((-1, 0, 2**31 - 1, 65_536)))
         elif way == 7:
-            data = bytearray(
-                bytes(data).replace(b"\n", rng.choice((b"\r", b"\r\n", b"\n\r", b"")))
-            )
+            data = data.replace(b"\n", rng.choice((b"\r", b"\r\n", b"\n\r", b"")))
         else:
             word = rng.choice(ODD).encode("utf-8", "surrogatepass")
-            data = bytearray(bytes(data).replace(rng.choice((b"1", b"a", b",", b"\t")), word, 3))
+            data = data.replace(rng.choice((b"1", b"a", b",", b"\t")), word, 3)
         if not data:
             break
     return bytes(data)

@@ -64,35 +64,16 @@ def test_clone_has_the_parameters_and_nothing_learned(model, content):
 
 
 @every
-def test_fitting_in_one_step_or_two_is_the_same(model, content):
-    matrix = clone(model).fit_transform(content)
-    again = clone(model).fit(content).transform(content)
-    np.testing.assert_array_equal(dense(matrix), dense(again))
-    assert matrix.dtype in (np.float32, np.float64)
-    assert not sp.issparse(matrix) or isinstance(matrix, sp.csr_array)
-
-
-@every
-def test_names_fit_the_columns(model, content):
-    fitted = clone(model).fit(content)
-    names = fitted.get_feature_names_out()
-    assert names.shape == (fitted.transform(content).shape[1],)
-    assert len(set(names)) == len(names)
-
-
-@every
-def test_content_is_left_as_it_was(model, content):
+def test_fits_alike_in_one_step_or_two_and_keeps_its_state(model, content, tmp_path):
     before = dense(content).copy()
-    clone(model).fit(content).transform(content)
-    np.testing.assert_array_equal(dense(content), before)
-
-
-@every
-def test_state_survives_storing(model, content, tmp_path):
     fitted = clone(model).fit(content)
     assert all(name.endswith("_") for name in vars(fitted).keys() - fitted.get_params().keys())
+    matrix, names = fitted.transform(content), fitted.get_feature_names_out()
+    np.testing.assert_array_equal(dense(content), before)
+    np.testing.assert_array_equal(dense(clone(model).fit_transform(content)), dense(matrix))
+    assert matrix.dtype in (np.float32, np.float64)
+    assert not sp.issparse(matrix) or isinstance(matrix, sp.csr_array)
+    assert names.shape == (matrix.shape[1],) and len(set(names)) == len(names)
     save_state({"features": fitted}, tmp_path / "state")
     loaded = load_state(tmp_path / "state")["features"]
-    np.testing.assert_array_equal(
-        dense(loaded.transform(content)), dense(fitted.transform(content))
-    )
+    np.testing.assert_array_equal(dense(loaded.transform(content)), dense(matrix))
