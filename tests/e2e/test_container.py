@@ -50,13 +50,9 @@ def test_it_starts_is_healthy_and_ends_when_told_to(tmp_path):
     port = free_port()
     _, _, (name, *words) = dockerfile(PATH, port)
     assert name == "python"
-    app = subprocess.Popen(
-        [sys.executable, *words],
-        cwd=ROOT,
-        env=os.environ | VARIABLES | own,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
+    silent = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    env = os.environ | VARIABLES | own
+    app = subprocess.Popen([sys.executable, *words], cwd=ROOT, env=env, **silent)
 
     async def train_and_stop():
         tab = Tab(port)
