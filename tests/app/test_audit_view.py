@@ -38,16 +38,21 @@ def phrases():
     return PairSet.from_texts(x, y, name="<b>phrases</b>", x_name="English", y_name="Spanish")
 
 
+def audit_all(made, dataset_id):
+    """Audit these phrases in a store."""
+    asked = AuditSpec(dataset_id, phrases().digest, "audit", workspace=made.mine)
+    with JobQueue(made.store) as queue:
+        status = queue.wait(queue.submit(asked), LONG)
+    assert status.state == "succeeded", status.message
+
+
 @pytest.fixture(scope="module")
 def home(make_home):
     """Pairs that were audited, others that were not, and some that are too few."""
     pairs = phrases()
     sets = {"pairs": pairs, "few": pairs.take(range(9), range(9))}
     made = make_home(sets, {"opca": ("pairs", "opca", {"n_components": 12})})
-    asked = AuditSpec(made.data["pairs"], pairs.digest, "audit", workspace=made.mine)
-    with JobQueue(made.store) as queue:
-        status = queue.wait(queue.submit(asked), LONG)
-    assert status.state == "succeeded", status.message
+    audit_all(made, made.data["pairs"])
     return made
 
 
@@ -187,12 +192,9 @@ def test_training_again_compares_on_held_out_pairs_that_nobody_changed(home, aud
 def test_training_again_on_a_demo_makes_a_private_copy(
     make_home, give_demos, monkeypatch, open_audit
 ):
-    pairs = phrases()
-    give_demos(monkeypatch, {"emoji": pairs})
+    give_demos(monkeypatch, {"emoji": phrases()})
     made = make_home({}, {"opca": ("demo:emoji", "opca", {"n_components": 12})})
-    asked = AuditSpec("demo:emoji", pairs.digest, "audit", workspace=made.mine)
-    with JobQueue(made.store) as queue:
-        assert queue.wait(queue.submit(asked), LONG).state == "succeeded"
+    audit_all(made, "demo:emoji")
     learned = str(made.run("opca").arrays()["x_train"][0])
     app = decided(open_audit(made, "demo:emoji"), **{f"p_{learned}_{learned}": "wrong"})
     run(app.button(key="data-audit-train").click())
@@ -217,10 +219,9 @@ def test_health_leads_to_the_audit_with_its_count(home, visit):
 
 
 def test_too_few_pairs_are_told_and_others_wait_to_be_asked(home, visit):
-    page = visit(data=home.data["few"])
-    assert "learns from 30 relevant pairs or more; here are 9" in html(page)
-    page = visit(data=home.data["few"], view="audit")
-    assert "learns from 30 relevant pairs or more; here are 9" in html(page)
+    for view in ("", "audit"):
+        page = visit(data=home.data["few"], view=view)
+        assert "learns from 30 relevant pairs or more; here are 9" in html(page)
     assert not [b for b in page.button if (b.key or "").startswith("data-audit")]
     page = visit(data="demo:emoji", view="audit")
     assert page.button(key="data-audit").label == "Audit 1,923 pairs"

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import io
-import zipfile
 from html import escape
 
 import pytest
@@ -13,8 +11,6 @@ from waiting import until
 from simviz.data.templates import make_template
 from simviz.jobs import JobSpec
 from simviz.markdown import escape_markdown
-from simviz.store import StoreLimits
-from simviz.workbench.data import upload
 from simviz.workbench.shell import state
 
 PAGE = "data"
@@ -74,24 +70,6 @@ def test_file_is_understood_corrected_and_kept(app):
     assert "40" in html(app) and not app.file_uploader
 
 
-def test_zip_takes_its_table_from_inside_or_beside(app):
-    whole = make_template("pictures.zip")
-    assert "6 pairs" in hand_in(app, "pictures.zip", whole)
-    assert app.dataframe[0].value["y"].str.startswith("data:image/png;base64,").all()
-    inside = zipfile.ZipFile(io.BytesIO(whole))
-    bare = io.BytesIO()
-    with zipfile.ZipFile(bare, "w") as archive:
-        for name in inside.namelist():
-            if name.endswith(".png"):
-                archive.writestr(name, inside.read(name))
-    assert "no table of keywords" in hand_in(app, "bare.zip", bare.getvalue())
-    words = ("words.csv", b"file,words\nred-square.png,warm\n", "text/csv")
-    bare_file = ("bare.zip", bare.getvalue(), "application/zip")
-    run(app.file_uploader[0].set_value([bare_file, words]))
-    assert "1 pair" in html(app)
-    assert "no table of keywords" not in html(app)
-
-
 BAD = {
     "empty.csv": (b"", "empty.csv is empty (0 bytes)"),
     "broken.zip": (b"PK nothing", "broken.zip is not a zip archive"),
@@ -99,71 +77,33 @@ BAD = {
 }
 
 
-@pytest.mark.parametrize("name", BAD)
-def test_bad_file_is_named_and_nothing_is_lost(app, name):
+def test_bad_file_is_named_and_nothing_is_lost(app):
     go(app, data="demo:emoji", view="other")
     assert "40 pairs" in hand_in(app, "good.csv", GOOD)
-    data, message = BAD[name]
-    text = hand_in(app, name, data)
-    assert message in text
-    assert "<img" not in text
-    assert "40 pairs" in text, "the good file still waits"
+    for name, (data, message) in BAD.items():
+        text = hand_in(app, name, data)
+        assert message in text and "<img" not in text
+        assert "40 pairs" in text, "the good file still waits"
     assert app.session_state.dataset_id == "demo:emoji"
     assert keep(app).n_x == 40
 
 
-UNDERSTANDABLE = {
-    "latin.csv": ("fuß,señal\nün,dós\n".encode("latin-1"), "was read as Windows-1252"),
-    "long.csv": (b"query,document\n" + b"x" * 1_000_000 + b",b\n", "1,000,000 characters"),
-    "all.csv": (b"query,document,label\na,b,1\nc,d,1\n", "counts as not relevant"),
-}
-
-
-@pytest.mark.parametrize("name", UNDERSTANDABLE)
-def test_odd_file_is_read_with_a_note(app, name):
-    data, note = UNDERSTANDABLE[name]
-    assert note in hand_in(app, name, data)
+def test_odd_file_is_read_with_a_note_and_shown_in_short(app):
+    rows = f"{'x' * 1_000_000},b,1\nfuß,d,1\n".encode("latin-1")
+    text = hand_in(app, "long.csv", b"query,document,label\n" + rows)
+    for note in ("1,000,000 characters", "was read as Windows-1252", "counts as not relevant"):
+        assert note in text
     assert max(len(str(v)) for v in app.dataframe[0].value.to_numpy().ravel()) < 400
 
 
-#: Files by the role that is wrong, and what is said of it.
-MENDABLE = [
-    ("x_id", "query_id,query,document\n1,a,b\n1,c,d\n", "id '1' stands for 'c' here"),
-    ("label", "query,document,label\na,b,0\nc,d,0\n", "say 'not relevant'"),
-    ("label", "query,document,label\na,b,yes\nc,d,1\ne,f,perhaps\n", "'perhaps' is not a label"),
-]
-
-
-@pytest.mark.parametrize(("wrong", "data", "message"), MENDABLE)
-def test_what_roles_cannot_hold_is_mended_by_another_role(app, wrong, data, message):
-    message = escape(message)
-    assert message in hand_in(app, "q.csv", data)
+def test_what_roles_cannot_hold_is_mended_by_another_role(app):
+    message = escape("id '1' stands for 'c' here")
+    assert message in hand_in(app, "q.csv", "query_id,query,document\n1,a,b\n1,c,d\n")
     assert len(app.dataframe) == 1, "the file is shown for all that"
     assert not any(b.key == "data-keep" for b in app.button)
-    run(role(app, wrong).select(""))
+    run(role(app, "x_id").select(""))
     assert message not in html(app)
     assert any(b.key == "data-keep" for b in app.button)
-
-
-def test_file_is_read_once(app, monkeypatch):
-    reads, read = [], upload.read_table
-    monkeypatch.setattr(upload, "read_table", lambda *a, **k: reads.append(1) or read(*a, **k))
-    hand_in(app, "q.csv", GOOD)
-    role(app, "label").select("").run()
-    app.run()
-    assert len(reads) == 1
-    hand_in(app, "q.csv", GOOD)
-    assert len(reads) == 1, "the same bytes under the same name"
-
-
-def test_waiting_file_survives_another_page_and_is_discarded_on_request(app):
-    hand_in(app, "q.csv", GOOD)
-    app.switch_page("app.py").run()
-    app.switch_page("pages/data.py").run()
-    assert "40 pairs" in html(app)
-    run(app.button(key="data-discard").click())
-    assert "40 pairs" not in html(app)
-    assert any(b.key == "data-demo-icons" for b in app.button)
 
 
 def test_kept_data_are_listed_chosen_and_deleted_with_what_trains_on_them(app):
@@ -187,21 +127,9 @@ def test_kept_data_are_listed_chosen_and_deleted_with_what_trains_on_them(app):
     until(lambda: not state.queue().status(job_id).is_active)
 
 
-def test_full_workspace_says_so_and_keeps_the_file_waiting(app, monkeypatch):
-    monkeypatch.setattr(state.store()._directory, "limits", StoreLimits(datasets=0))
-    hand_in(app, "q.csv", GOOD)
-    run(app.button(key="data-keep").click())
-    assert "data sets" in html(app)
-    assert "40 pairs" in html(app)
-
-
-def way(app, name):
-    run(app.button_group(key="data-way").set_value(name))
-
-
 def test_pasted_lines_are_read_as_a_file(app):
-    app.run()
-    way(app, "paste")
+    run(app)
+    run(app.button_group(key="data-way").set_value("paste"))
     app.text_area[0].set_value("x;y\nheart;corazón\ncar;coche\n").run()
     run(app.button(key="data-paste").click())
     assert "2 pairs" in html(app) and "separated by semicolons" in html(app)
@@ -244,16 +172,6 @@ def test_words_of_a_label_are_asked_for_and_read_again(app):
     [left] = [s for s in app.selectbox if s.label == second]
     run(left.select("not judged: leave out"))
     assert "5 pairs, 1 row left out" in html(app) and "<b>so" not in html(app)
+    assert "same = 2" in html(app)
     kept = state.store().datasets.get(keep(app).id)
     assert sorted(kept.relevance.matrix.data) == [-1, 1, 2, 3, 3]
-
-
-def test_words_of_a_scale_are_read_at_once_and_can_be_changed(app):
-    text = hand_in(app, "labels.csv", make_template("labels.csv"))
-    assert "5 pairs" in text and "same = 2" in text
-    [subset] = [s for s in app.selectbox if s.label.startswith("subset")]
-    run(subset.select("not relevant"))
-    assert "subset = -1" in html(app)
-    role(app, "label").select("").run()
-    assert "every row is a pair that belongs together" in html(app)
-    assert not [s for s in app.selectbox if s.key.startswith("data-word-")]

@@ -10,10 +10,9 @@ from on_page import canvas, go, html, run, said
 from waiting import LONG, until, until_trained
 
 from simviz import _extras, datasets, precompile
-from simviz.data import PairSet
 from simviz.jobs import spec
 from simviz.store import datasets as stored
-from simviz.workbench.shell import frame, preferences, state
+from simviz.workbench.shell import preferences, state
 
 
 def test_a_demo_whose_package_is_missing_says_what_to_install(app, monkeypatch):
@@ -55,8 +54,10 @@ def until_canvas(app):
     return app.run()
 
 
-def test_cards_are_there_before_anything_is_trained(app):
-    run(app)
+def test_cards_are_there_before_anything_is_trained(app, monkeypatch):
+    monkeypatch.setattr(precompile, "picture", lambda: None)
+    go(app, demo="../../etc")
+    assert "Drawn earlier" in said(app) and not app.get("bidi_component")
     cards = [b for b in app.button if b.key.startswith("try-")]
     two = ["Words and pictures", "Two languages"]
     more = ["Questions and documents", "Documents and links", "Messy titles"]
@@ -66,10 +67,6 @@ def test_cards_are_there_before_anything_is_trained(app):
     assert "CC BY 4.0" in said(app), "licences behind a button"
     heading = app.title[0].value
     assert heading not in said(app).replace(heading, "", 1), "said once"
-
-
-def test_upload_leads_to_the_data_page(app):
-    app.run()
     run(app.button(key="home-upload").click())
     assert app.title[0].value == "Data" and app.query_params["view"] == "other"
 
@@ -98,37 +95,6 @@ def test_home_is_a_live_map_where_it_was_computed(app, pictured, monkeypatch):
     cancel_all(app)
 
 
-def test_home_has_an_earlier_picture_where_nothing_was_computed(app, monkeypatch):
-    monkeypatch.setattr(precompile, "picture", lambda: None)
-    run(app)
-    assert "Drawn earlier" in said(app) and not app.get("bidi_component")
-
-
-@pytest.fixture(scope="module")
-def home(make_home):
-    pairs = PairSet.from_texts([f"a{i} *b*" for i in range(30)], [f"b a{i}" for i in range(30)])
-    return make_home({"mine": replace(pairs, name="*mine*")}, {"bm25": ("mine", "bm25")})
-
-
-def test_recent_runs_lead_on(visit, home):
-    app = visit()
-    assert "Recent runs" in said(app) and "BM25" in said(app)
-    assert "\\*mine\\*" in said(app), "shown as text"
-    links = [e.proto for e in app.get("page_link")]
-    there = [link for link in links if home.data["mine"] in link.query_string]
-    assert {"Compare", "Map"} <= {link.label for link in there}
-
-
-def test_count_in_the_sidebar_moves_while_a_job_runs(visit, home, monkeypatch):
-    active = [1]
-    monkeypatch.setattr(frame, "count_active", lambda: active[0])
-    app = visit("methods", data=home.data["mine"])
-    assert "1 run · 1 training" in [c.value for c in app.sidebar.caption]
-    active[0] = 0
-    app.run()
-    assert "1 run" in [c.value for c in app.sidebar.caption]
-
-
 def test_variant_is_offered_on_the_card_of_its_demo(app, quick):
     quick()
     app.run()
@@ -138,14 +104,15 @@ def test_variant_is_offered_on_the_card_of_its_demo(app, quick):
 
 
 def test_button_trains_and_tells_what_was_found(app, quick, open_page):
-    quick()
+    quick(split_by="x")
     app.run()
     run(app.button(key="try-emoji").click())
     assert app.query_params["demo"] == "emoji"
     until_canvas(app)
     assert not app.exception
     body = html(app)
-    assert "puts the right one first" in body
+    assert "puts the right one first" in body and "validation English names" in said(app)
+    assert "queries (English names) of the validation part, out of all 500 Spanish names" in body
     assert body.count("<tr") == 1 + 2 + 2, "a heading, two methods, two baselines"
     assert "On the validation part, HDLR " in body and "On the test part, HDLR has MRR" in body
     # The same link is answered to others at once, from what is there.
@@ -162,17 +129,6 @@ def test_button_trains_and_tells_what_was_found(app, quick, open_page):
     assert canvas(app)["selected"]["item"] == 3, "on the page of the map"
 
 
-def test_queries_are_what_a_split_by_x_measures(app, quick):
-    quick(split_by="x")
-    go(app, demo="emoji")
-    until_canvas(app)
-    assert not app.exception
-    body = html(app)
-    assert "queries (English names) of the validation part, out of all 500 Spanish names" in body
-    assert body.count("<tr") == 1 + 2 + 2
-    assert "validation English names" in said(app)
-
-
 def test_cancelled_demo_offers_to_go_on(app, quick, monkeypatch):
     quick()
     train, going = spec.train, threading.Event()
@@ -181,14 +137,7 @@ def test_cancelled_demo_offers_to_go_on(app, quick, monkeypatch):
     cancel_all(app)
     going.set()
     run(app)
-    ended = [b for b in app.button if b.label == "Retry"]
-    assert ended
     assert "cancelled" in said(app)
-    run(ended[0].click())
+    run(next(b for b in app.button if b.label == "Retry").click())
     until_canvas(app)
     assert canvas(app)["scrolls"]
-
-
-def test_unknown_demo_shows_the_cards(app):
-    go(app, demo="../../etc")
-    assert app.button(key="try-icons")

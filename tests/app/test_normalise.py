@@ -12,7 +12,7 @@ from simviz.data import Items, PairSet
 from simviz.datasets import DEMOS, load_demo
 from simviz.jobs import JobSpec, SplitSpec
 from simviz.relevance import Relevance
-from simviz.workbench.search import normalise, page
+from simviz.workbench.search import normalise
 from simviz.workbench.shell import state
 
 PAGE = "search"
@@ -41,9 +41,8 @@ def titles():
 def home(make_home, titles):
     """The titles with a run that learns nothing from pairs, and two that learn."""
     params = {"n_components": 4, "max_iter": 5}
-    runs = {"tfidf": ("titles", "tfidf_cosine"), "ssi": ("titles", "ssi", params)}
-    runs["cca"] = ("titles", "cca", {"n_components": 3})
-    return make_home({"titles": titles}, runs)
+    ways = (("tfidf_cosine", {}), ("ssi", params), ("cca", {"n_components": 3}))
+    return make_home({"titles": titles}, {way[0]: ("titles", *way) for way in ways})
 
 
 @pytest.fixture
@@ -61,19 +60,16 @@ def shown(app):
     return (app.get("arrow_data_frame") or app.dataframe)[0].value
 
 
+def with_all_groups(app):
+    """Name the group of the best answer, however low its score is."""
+    [limit] = app.slider
+    run(limit.set_value(limit.min))
+
+
 def choose(app, method):
     runs = state.store().runs.find(app.session_state.workspace, app.session_state.dataset_id)
     [info] = [i for i in runs if i.method == method]
     app.session_state["normalise-run"] = info.id
-
-
-def test_a_pasted_column_survives_a_reload(app, open_page):
-    app.text_area[0].set_value("senior nurse").run()
-    again = open_page(PAGE, app.session_state.workspace)
-    again.session_state.dataset_id = app.session_state.dataset_id
-    again.session_state["search-mode"] = "column"
-    run(again)
-    assert again.text_area[0].value == "senior nurse"
 
 
 def test_lines_are_cleaned_and_bounded():
@@ -83,7 +79,7 @@ def test_lines_are_cleaned_and_bounded():
     assert len(lines) == normalise.MAX_LINES and told.startswith("500 lines")
 
 
-def test_every_line_gets_its_group_and_what_is_known_is_counted(app, titles):
+def test_every_line_gets_its_group_and_what_is_known_is_counted(app, open_page):
     choose(app, "tfidf_cosine")
     lines = "senior baker\nnurse wanted\n<img src=x onerror=alert(1)>"
     run(app.text_area(key="normalise-text").set_value(lines))
@@ -91,9 +87,12 @@ def test_every_line_gets_its_group_and_what_is_known_is_counted(app, titles):
     assert table["group"].iloc[[0, 2]].tolist() == ["baker", "no group"]
     assert "Right where the group is known: 1 of 1 (train)" in html(app)
     assert "<img" not in html(app)
-    [limit] = app.slider
-    run(limit.set_value(limit.min))
+    with_all_groups(app)
     assert shown(app)["group"].tolist()[1] == "nurse"
+    again = open_page(PAGE, app.session_state.workspace)
+    again.session_state.dataset_id = app.session_state.dataset_id
+    again.session_state["search-mode"] = "column"
+    assert run(again).text_area[0].value == lines, "a reload keeps them"
 
 
 def bring(app, data, name="names.csv"):
@@ -101,37 +100,28 @@ def bring(app, data, name="names.csv"):
     return run(app)
 
 
-@pytest.mark.parametrize(
-    ("data", "name"),
-    [
-        (b"inputs\nsenior baker\n\nnurse, wanted\n", "names.txt"),
-        (b'no,inputs\n7,senior baker\n8,"nurse, wanted"\n9,\n', "names.csv"),
-        (b"senior baker\nnurse, wanted\nsenior baker\n", "names.csv"),
-    ],
-)
-def test_a_column_comes_as_a_file(app, data, name):
+def test_a_column_comes_as_a_file(app, monkeypatch):
     choose(app, "tfidf_cosine")
-    bring(app, data, name)
-    assert shown(app)["text"].tolist() == ["senior baker", "nurse, wanted"]
+    texts = ["senior baker", "nurse, wanted"]
+    bring(app, b"inputs\nsenior baker\n\nnurse, wanted\n", "names.txt")
+    assert shown(app)["text"].tolist() == texts
+    bring(app, b"senior baker\nnurse, wanted\nsenior baker\n")
+    assert shown(app)["text"].tolist() == texts
+    bring(app, b'inputs,no\nsenior baker,red\n"nurse, wanted",blue\n,green\n')
+    assert shown(app)["text"].tolist() == texts
     assert not app.text_area, "the file is what counts"
-    [limit] = app.slider
-    run(limit.set_value(limit.min))
+    with_all_groups(app)
     assert shown(app)["group"].tolist() == ["baker", "nurse"]
-
-
-def test_another_column_of_a_file_is_taken(app):
-    bring(app, b"a,b\nred,senior baker\nblue,our new nurse\n")
-    assert shown(app)["text"].tolist() == ["red", "blue"]
+    monkeypatch.setattr(normalise, "MAX_LINES", 2)
     column = next(s for s in app.selectbox if (s.key or "").startswith("normalise-column"))
-    run(column.set_value("b"))
-    assert shown(app)["text"].tolist() == ["senior baker", "our new nurse"]
+    run(column.set_value("no"))
+    assert shown(app)["text"].tolist() == ["red", "blue"]
+    assert "1 lines beyond the first 2 are left out" in html(app)
 
 
 @pytest.mark.parametrize(
     ("data", "words"),
     [
-        (b"\x80\x04\x95\x00", "pickle"),
-        (b"", "empty"),
         (b"a\n" + b"x\n" * 7, "the limit is 6"),
         (b"\x1f\x8b\x08\x00junk", "gzip"),
         (b"a,b\n1,2,<img src=x>\n", "has 3 cells but the header has 2"),
@@ -145,17 +135,9 @@ def test_a_file_that_cannot_be_read_is_refused_in_a_sentence(app, monkeypatch, d
     assert not app.get("arrow_data_frame") and not app.dataframe
 
 
-def test_of_a_long_file_the_first_lines_are_taken(app, monkeypatch):
-    monkeypatch.setattr(normalise, "MAX_LINES", 3)
-    run(app)
-    bring(app, b"name\n" + b"".join(b"baker %d\n" % i for i in range(5)))
-    assert len(shown(app)) == 3
-    assert "2 lines beyond the first 3 are left out" in html(app)
-
-
-@pytest.mark.parametrize("part", ["validation", "test"])
-def test_examples_of_the_part_shown_fill_the_column(app, titles, part):
+def test_examples_of_the_part_shown_fill_the_column(app, titles):
     assert app.query_params["part"] == "validation"
+    part = "test"
     press(app, "Measured on", part)
     button = app.button(key="normalise-examples")
     assert button.label == f"Examples of the {part} part"
@@ -174,23 +156,13 @@ def test_every_group_of_a_taxonomy_of_ones_own_can_be_answered(app):
     # By group: the test part holds groups that training has never seen.
     split = SplitSpec(by="group", group_key="group")
     spec = JobSpec(data, pairs.digest, "tfidf_cosine", split=split, workspace=mine)
-    done = state.queue().wait(state.queue().submit(spec), LONG)
+    state.queue().wait(state.queue().submit(spec), LONG)
     run(app)
     run(app.text_area(key="normalise-text").set_value("\n".join(pairs.y.content)))
-    [limit] = app.slider
-    run(limit.set_value(limit.min))
-    groups = normalise.group_names(pairs)
-    taxonomy = {name for names in groups for name in names}
+    with_all_groups(app)
+    taxonomy = {name for names in normalise.group_names(pairs) for name in names}
     assert len(taxonomy) == 191
     assert set(shown(app)["group"]) - {"no group"} == taxonomy
-    trained = state.store().runs.get(done.run_id, mine)
-    found = set()
-    for title in dict(zip(groups, pairs.y.content, strict=True)).values():
-        query = page.Query("x", Items(["query"], [title], "text"))
-        answers = page.answers_of(trained, "", "", pairs, query).answers
-        assert len(answers) == len(pairs.y)
-        found.update(groups[answers.candidate[0]])
-    assert found == taxonomy
 
 
 def test_corrections_are_kept_trained_with_and_compared(app):

@@ -13,24 +13,10 @@ from on_page import control, html, press, run
 from pyarrow import parquet
 from waiting import until, until_trained
 
-from simviz.methods import get_method
 from simviz.workbench.shell import progress, state
 
 PAGE = "data"
 METHODS = {"S2Net", "OPCA", "CCA", "CL-LSI", "CPLSA", "JPLSA", "PLTM"}
-
-
-def words(seed: int) -> list[str]:
-    rng = np.random.default_rng(seed)
-    return ["".join(rng.choice(list("abcdefgh"), 4)) for _ in range(30)]
-
-
-def aligned() -> str:
-    """Texts, and the same in letters further on in the alphabet."""
-    rng, own = np.random.default_rng(0), words(0)
-    texts = [" ".join(rng.choice(own, 6)) for _ in range(50)]
-    other = str.maketrans("abcdefgh", "klmnopqr")
-    return "\n".join(["left,right", *(f"{text},{text.translate(other)}" for text in texts)])
 
 
 def related() -> str:
@@ -42,19 +28,6 @@ def related() -> str:
         left, right = ([*about[:n], *rng.choice(30, 2)] for n in (3, 2))
         lines.append(f"{' '.join(f'a{w}' for w in left)},{' '.join(f'z{w}' for w in right)}")
     return "\n".join(lines)
-
-
-def graded() -> str:
-    """Questions about five subjects, and answers on the same one and on others, with grades."""
-    rng, own = np.random.default_rng(0), words(1)
-    rows = ["question,answer,grade"]
-    for i in range(40):
-        subject = own[6 * (i % 5) : 6 * (i % 5) + 6]
-        asked = " ".join(rng.choice(subject, 3)) + f" q{i}"
-        for grade in range(3):
-            said = [*rng.choice(subject, 2 * grade), *rng.choice(own, 5 - 2 * grade)]
-            rows.append(f"{asked},{' '.join(said)} a{i}{grade},{grade}")
-    return "\n".join(rows)
 
 
 def press_on(app, key, page):
@@ -152,28 +125,3 @@ def test_seven_methods_by_dimensions_take_six_presses_from_the_preview(keep):
     press(app, "Measured on", "validation" if is_test else "test")
     of_the_other = curves(app)
     assert of_the_other.keys() == METHODS and of_the_other != of_one_part
-
-
-@pytest.mark.parametrize(
-    ("table", "name", "methods"),
-    [
-        (aligned(), "s2net_languages", ["cca", "cl_lsi"]),
-        (graded(), "s2net_graded", ["tfidf_cosine", "pca"]),
-    ],
-    ids=["aligned", "graded"],
-)
-def test_own_data_are_run_from_the_papers_page(keep, table, name, methods):
-    app = keep(table)
-    app.switch_page("pages/papers.py").run()
-    app.button_group(key=f"papers-methods-{name}").set_value(methods)
-    printed = {e.proto.body for e in run(app).get("html")}
-    run(app.button(key=f"papers-run-{name}-own").click())
-    until_trained(app)
-    run(app)
-    shown = [e.proto.body for e in app.get("html") if e.proto.body not in printed]
-    (claims,) = (body for body in shown if 'role="list"' in body)
-    assert "was not run." in claims and "The paper: " in claims
-    for method in methods:
-        title = get_method(method).tags.title.split()[0].replace("-", "-?")
-        assert re.search(f"<td[^>]*>{title}", html(app))
-    assert app.get("plotly_chart")

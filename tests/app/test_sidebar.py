@@ -6,12 +6,12 @@ from dataclasses import replace
 from urllib.parse import parse_qsl
 
 import pytest
-from on_page import html, link, run
+from on_page import go, html, link, run, said
 
 from simviz.data import PairSet
 from simviz.datasets import DEMOS
 from simviz.jobs.spec import AuditSpec
-from simviz.workbench.shell import state
+from simviz.workbench.shell import frame, state
 
 SWITCH = "data-switch"
 
@@ -33,11 +33,23 @@ def test_own_sets_stand_before_the_demos_and_the_same_name_is_told_apart(visit, 
     assert box.value == home.data["newer"]
     demos = [f"{demo.title} (demo)" for demo in DEMOS.values()]
     assert box.options == ["*same* (2)", "*same* (1)", "newer", "older", *demos]
-    recent = [one.value for one in visit().markdown if "BM25" in one.value]
+    on_home = visit()
+    assert "Recent runs" in said(on_home)
+    ways = [e.proto for e in on_home.get("page_link")]
+    labels = {way.label for way in ways if home.data["newer"] in way.query_string}
+    assert {"Compare", "Map"} <= labels
+    recent = [one.value for one in on_home.markdown if "BM25" in one.value]
     names = ["**\\*same\\* (2)**", "**\\*same\\* (1)**", "**newer**"]
     assert [words.split(" · ")[0] for words in recent] == names
     kept = html(visit("data", data=home.data["newer"], view="other"))
     assert "*same* (1)" in kept and "*same* (2)" in kept
+
+
+def test_count_of_runs_moves_while_a_job_runs(visit, home, monkeypatch):
+    for active, count in ((1, "1 run · 1 training"), (0, "1 run")):
+        monkeypatch.setattr(frame, "count_active", lambda active=active: active)
+        app = visit("methods", data=home.data["newer"])
+        assert count in [c.value for c in app.sidebar.caption]
 
 
 def test_another_data_set_takes_its_place_on_the_same_page(visit, home):
@@ -47,12 +59,9 @@ def test_another_data_set_takes_its_place_on_the_same_page(visit, home):
     assert link(app)["data"] == home.data["older"]
     assert link(app)["runs"] == home.runs["tfidf"]
     assert app.session_state.dataset_id == home.data["older"]
-
-
-def test_a_page_without_data_keeps_what_it_shows(visit, home):
     app = visit("methods", data=home.data["newer"], method="bm25")
     app.sidebar.selectbox(key=SWITCH).set_value("demo:emoji").run()
-    assert link(app) == {"data": "demo:emoji", "method": "bm25"}
+    assert link(app) == {"data": "demo:emoji", "method": "bm25"}, "where nothing is of the data"
 
 
 def test_from_home_own_data_lead_to_their_results(visit, home):
@@ -72,24 +81,12 @@ def test_pages_whose_address_names_no_data_open_the_set_opened_last(visit, home)
     assert "dataset_id" not in visit("compare", workspace=None).session_state, "a stranger"
 
 
-class Queue:
-    """The jobs of the visitor, as a test sets them."""
-
-    def __init__(self, real, job_id):
-        self.job_id, self.real, self.state, self.more = job_id, real, "running", {}
-
-    def jobs(self, workspace):
-        status = self.real.status(self.job_id, workspace)
-        return [replace(status, state=self.state, **self.more)]
-
-
 @pytest.fixture
 def queued(home, visit, monkeypatch):
-    """A job whose state is set by the test."""
-
-    known = Queue(state.queue(), home.jobs["bm25"])
-    monkeypatch.setattr(state, "jobs", lambda: known.jobs(home.mine))
-    return known
+    """A job of which the test says what has become of it."""
+    status, now = state.queue().status(home.jobs["bm25"], home.mine), {"state": "running"}
+    monkeypatch.setattr(state, "jobs", lambda: [replace(status, **now)])
+    return now
 
 
 def notices(app):
@@ -101,42 +98,32 @@ def notices(app):
     [
         ("succeeded", "Finished on newer: BM25", "compare"),
         ("failed", "Not finished on newer: BM25", "train"),
+        ("succeeded", "Finished on newer: Audit of the pairs", "data"),
     ],
 )
 def test_a_job_that_ends_says_so_wherever_one_is(visit, home, queued, state, words, page):
     app = visit("methods", data=home.data["older"])
     assert not notices(app)
-    queued.state = state
-    (said,) = notices(run(app))
-    assert words in said
+    queued["state"] = state
+    if page == "data":
+        queued |= {"spec": AuditSpec(home.data["newer"], "", "audit"), "run_id": None}
+    (notice,) = notices(run(app))
+    assert words in notice
     ways = [e.proto for e in app.get("page_link") if home.data["newer"] in e.proto.query_string]
-    assert [way.page for way in ways] == [page]
+    assert [(way.page, "view=audit" in way.query_string) for way in ways] == [
+        (page, page == "data")
+    ]
     assert notices(run(app)), "until it is closed, or read"
     app.button(key="close-jobs-ended").click().run()
     assert not notices(app)
     assert not notices(run(app)), "said once"
 
 
-def test_an_audit_that_ends_leads_to_what_it_found(visit, home, queued):
+@pytest.mark.parametrize(("state", "shown"), [("cancelled", "newer"), ("succeeded", "bm25")])
+def test_what_was_cancelled_or_stands_on_the_page_is_no_news(visit, home, queued, state, shown):
     app = visit("methods", data=home.data["older"])
-    spec = AuditSpec(home.data["newer"], "", "audit")
-    queued.state, queued.more = "succeeded", {"spec": spec, "run_id": None}
-    (said,) = notices(run(app))
-    assert "Finished on newer: Audit of the pairs" in said
-    [way] = [e.proto for e in app.get("page_link") if "view=audit" in e.proto.query_string]
-    assert way.page == "data" and home.data["newer"] in way.query_string
-
-
-def test_what_was_cancelled_is_no_news(visit, home, queued):
-    app = visit("methods", data=home.data["older"])
-    queued.state = "cancelled"
-    assert not notices(run(app))
-
-
-def test_a_page_that_shows_the_job_does_not_say_it_twice(visit, home, queued):
-    app = visit("methods", data=home.data["older"])
-    app.session_state["jobs-on-page"] = {"Methods": {home.jobs["bm25"]}}
-    queued.state = "succeeded"
+    app.session_state["jobs-on-page"] = {"Methods": {home.jobs.get(shown)}}
+    queued["state"] = state
     assert not notices(run(app))
 
 
@@ -144,10 +131,7 @@ def test_the_link_to_a_page_leads_there_from_itself_each_time(visit):
     app = visit(None, data="demo:emoji")
     for _ in range(2):
         home = next(e.proto for e in app.get("page_link") if e.proto.label == "Home")
-        app.query_params.clear()
-        for name, value in parse_qsl(home.query_string):
-            app.query_params[name] = value
-        app.run()
+        go(app, **dict(parse_qsl(home.query_string)))
         assert app.title[0].value == "Learned similarity, measured honestly"
         assert link(app) == {"data": "demo:emoji"}
         app.button(key="try-emoji").click().run()

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from on_page import run
+from on_page import html, run, said
 from streamlit.testing.v1 import AppTest
 from waiting import LONG
 
@@ -19,9 +19,8 @@ from simviz.workbench import results
 def entry(n_others):
     """A run measured on ten relevant pairs and so many others."""
     relevant = np.arange(10 + n_others) < 10
-    roc = Roc.from_scores(np.linspace(1, 0, len(relevant)), relevant)
-    evaluation = SimpleNamespace(roc=roc)
-    return SimpleNamespace(evaluation=evaluation, part="test", look="bm25", label="BM25")
+    roc = SimpleNamespace(roc=Roc.from_scores(np.linspace(1, 0, len(relevant)), relevant))
+    return SimpleNamespace(evaluation=roc, part="test", look="bm25", label="BM25")
 
 
 @pytest.mark.parametrize(
@@ -44,7 +43,6 @@ def test_curves_of_thin_parts_are_told_in_words(n_others, words, monkeypatch):
     app = AppTest.from_function(page, default_timeout=LONG)
     app.session_state["given"] = RunTable(None, [entry(n_others)], "x2y", "MRR", ["MRR"])
     run(app)
-    told = " ".join(str(one.value) for one in [*app.caption, *app.markdown, *app.get("html")])
-    told += " ".join(one.proto.body for one in app.get("html"))
+    told = said(app) + html(app)
     assert (words in told) if words else ("AUC rests" not in told)
     assert (roc_chart([entry(n_others)]) is None) == (n_others == 0)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from on_page import go, run
+from on_page import give, go, run
 
 from simviz.data import PairSet
 from simviz.workbench.shell import frame, state
@@ -22,31 +22,21 @@ def line(app):
     return found[0] if found else ""
 
 
-def test_nobody_is_shown_around_unasked(app):
-    app.run()
-    assert not line(app)
-    for page in PAGES.values():
-        run(app.switch_page(page))
-        assert not line(app)
-
-
 def test_it_leads_from_page_to_page_and_ends_for_good(app):
-    app.run()
+    for page in ("app.py", *PAGES.values()):
+        assert not line(run(app.switch_page(page))), "nobody is shown around unasked"
+    run(app.switch_page("app.py"))
     run(app.button(key="home-tour").click())
     assert "1 of 5" in line(app)
     assert frame.DEMO in app.query_params["demo"]
     for n, (title, page) in enumerate(PAGES.items(), 2):
-        assert frame.STEPS[list(frame.STEPS)[n - 2]].page == page
-        run(app.switch_page(page))
-        assert f"{n} of 5" in line(app)
-        assert frame.STEPS[title].text in line(app)
-    app.switch_page("pages/methods.py").run()
-    assert not line(app)
+        assert [*frame.STEPS.values()][n - 2].page == page
+        told = line(run(app.switch_page(page)))
+        assert f"{n} of 5" in told and frame.STEPS[title].text in told
+    assert not line(run(app.switch_page("pages/methods.py")))
     app.switch_page("pages/data.py").run()
-    app.button(key="tour-end").click().run()
-    assert not line(app)
-    app.switch_page("pages/map.py").run()
-    assert not line(app)
+    assert not line(run(app.button(key="tour-end").click()))
+    assert not line(run(app.switch_page("pages/map.py")))
 
 
 def test_a_link_begins_it(app):
@@ -57,12 +47,8 @@ def test_a_link_begins_it(app):
 
 
 def test_a_published_view_has_none(app):
-    store = state.store()
-    mine = store.workspaces.create()
-    pairs = PairSet.from_texts(["a b", "c d", "e f"], ["b a", "d c", "f e"])
-    dataset = store.datasets.put(pairs, mine)
-    token = store.shares.publish(mine, "compare", run_ids=[], dataset_ids=[dataset])
+    own = give(app, PairSet.from_texts(["a b", "c d", "e f"], ["b a", "d c", "f e"])).session_state
+    shown = {"run_ids": [], "dataset_ids": [own.dataset_id]}
+    app.query_params["share"] = state.store().shares.publish(own.workspace, "compare", **shown)
     app.session_state["tour-on"] = True
-    app.query_params["share"] = token
-    run(app.switch_page("pages/compare.py"))
-    assert not line(app)
+    assert not line(run(app.switch_page("pages/compare.py")))

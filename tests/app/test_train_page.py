@@ -30,6 +30,10 @@ def own(app, sentences):
     return give(app, sentences)
 
 
+def captions(app):
+    return " ".join(c.value for c in app.caption)
+
+
 def popovers(app):
     return [block.proto.popover.label for block in app.get("popover")]
 
@@ -85,10 +89,6 @@ def trained(app, *params):
     return until_trained(app)
 
 
-def until_running(job_id):
-    waiting.until(lambda: state.queue().status(job_id).state != "queued")
-
-
 def test_shared_view_is_not_trained_on(own):
     mine, shown = own.session_state.workspace, own.session_state.dataset_id
     own.query_params["share"] = state.store().shares.publish(mine, "map", dataset_ids=[shown])
@@ -108,11 +108,14 @@ def test_demo_starts_with_its_own_methods_and_says_what_does_not_fit(app):
             assert f"Parameters: {describe(params)}" in popovers(app), method
     unfit = app.checkbox(key="train-unfit-bm25")
     assert unfit.disabled and unfit.label == "BM25", "no markup in what is read aloud"
-    reasons = " ".join(c.value for c in app.caption)
-    assert "An image is not a list of things to count" in reasons
-    assert "not keyword with image items" in reasons
+    assert "An image is not a list of things to count" in captions(app)
+    assert "not keyword with image items" in captions(app)
     assert "shared" not in {t.label for t in app.toggle}, "two kinds have no common vocabulary"
     assert "GB of memory" in html(app) and "new icons" in html(app)
+    run(button(app).click())
+    known = {job.digest for job in state.queue().jobs(app.session_state.workspace)}
+    asked_by_home = {replace(spec, workspace="x").digest for spec in progress.demo_specs("icons")}
+    assert known == asked_by_home
 
 
 def test_a_method_whose_library_is_missing_says_what_to_install(own, monkeypatch):
@@ -121,13 +124,6 @@ def test_a_method_whose_library_is_missing_says_what_to_install(own, monkeypatch
     methods = {c.key.rpartition("-")[2] for c in own.checkbox if "-tick-" in c.key}
     assert "s2net" in methods and "siamese_blstm" not in methods
     assert 'pip install "simviz[neural]"' in said(own)
-
-
-def test_unset_forms_ask_for_what_home_asks_for(app):
-    go(app, data="demo:icons")
-    run(button(app).click())
-    known = {job.digest for job in state.queue().jobs(app.session_state.workspace)}
-    assert known == {replace(spec, workspace="x").digest for spec in progress.demo_specs("icons")}
 
 
 def test_a_preset_is_one_choice_with_inputs_of_its_own(own):
@@ -161,9 +157,12 @@ def test_trains_what_is_ticked_once(own):
     assert not can_train(own)
     assert own.button(key="train-next").label == "Compare 2 runs"
     assert "Already trained" in html(own)
-    assert any(c.value.startswith("Trained · ") for c in own.caption)
+    assert "Trained · " in captions(own)
     run(field(own, "cca", "n_components").set_value(8))
+    for page in ("app.py", "pages/train.py"):
+        run(own.switch_page(page))
     assert button(own).label == "Train 1 method"
+    assert field(own, "cca", "n_components").value == 8, "kept while another page was open"
 
 
 def test_job_can_be_followed_cancelled_repeated_and_forgotten(own):
@@ -173,8 +172,7 @@ def test_job_can_be_followed_cancelled_repeated_and_forgotten(own):
     run(own)
     run(button(own).click())
     assert "In training" in said(own) and "Now in training: SSI" in html(own)
-    cancel = next(b for b in own.button if b.label == "Cancel SSI")
-    run(cancel.click())
+    run(next(b for b in own.button if b.label == "Cancel SSI").click())
     assert "Not finished" in said(own) and "cancelled" in said(own)
     run(next(b for b in own.button if b.label == "Retry").click())
     assert "In training" in said(own)
@@ -185,7 +183,8 @@ def test_job_can_be_followed_cancelled_repeated_and_forgotten(own):
 
 def test_job_of_a_server_that_is_gone_reads_interrupted(own):
     run(own)
-    until_running(ask(own, "ssi", **ENDLESS))
+    job_id = ask(own, "ssi", **ENDLESS)
+    waiting.until(lambda: state.queue().status(job_id).state != "queued")
     state.queue().close()
     state.queue.clear()
     run(own)
@@ -224,14 +223,10 @@ def test_a_split_that_cannot_be_is_said_once_and_stops_training(own):
     run(own)
     assert "hang together" not in html(own)
     assert not button(own).disabled and box(own, "bm25").value, "what was ticked is kept"
-
-
-def test_where_all_belongs_together_nothing_is_trained(app):
-    texts = [f"word {i}" for i in range(40)]
-    give(app, PairSet.from_texts(texts, ["yes"], relevance=Relevance(np.ones((40, 1)))))
-    tick_only(run(app), "bm25")
-    assert html(app).count("nothing to rank") == 1
-    assert button(app).disabled and "nothing to rank" in button(app).help
+    give(own, PairSet.from_texts(texts, ["yes"], relevance=Relevance(np.ones((40, 1)))))
+    tick_only(run(own), "bm25")
+    assert html(own).count("nothing to rank") == 1
+    assert button(own).disabled and "nothing to rank" in button(own).help
 
 
 def test_too_many_jobs_are_refused_beside_the_others(own, monkeypatch):
@@ -243,26 +238,6 @@ def test_too_many_jobs_are_refused_beside_the_others(own, monkeypatch):
     assert "as many as may" in html(own)
 
 
-def test_names_from_a_file_are_no_markup(app):
-    texts = [f"word {i}" for i in range(20)]
-    bad = "<img src=x onerror=alert(1)> **b**"
-    run(give(app, PairSet.from_texts(texts, texts, name=bad, x_name=bad, y_name=bad)))
-    assert "&lt;img src=x" in html(app)
-    assert "<img" not in html(app)
-    assert not any("onerror" in str(e.value) for e in [*app.markdown, *app.caption])
-
-
-def test_choice_is_kept_on_another_page(own):
-    tick_only(run(own), "cca")
-    run(field(own, "cca", "n_components").set_value(9))
-    own.switch_page("app.py")
-    run(own)
-    own.switch_page("pages/train.py")
-    run(own)
-    assert button(own).label == "Train 1 method"
-    assert field(own, "cca", "n_components").value == 9
-
-
 def choose_encoder(app):
     key = f"train-{app.session_state.dataset_id}-features"
     return run(app.segmented_control(key=key).set_value("pretrained"))
@@ -270,13 +245,19 @@ def choose_encoder(app):
 
 def test_methods_train_on_pretrained_vectors_and_say_so(own):
     choose_encoder(run(own))
-    assert "not an encoder's vectors" in " ".join(c.value for c in own.caption)
+    assert "not an encoder's vectors" in captions(own)
     tick_only(own, "cca")
     run(field(own, "cca", "n_components").set_value(5))
     run(button(own).click())
-    until_trained(own)
-    trained = own.dataframe[0].value["run"].tolist()
-    assert sorted(trained) == ["CCA on pretrained vectors", "Cosine of vectors"]
+    names = until_trained(own).dataframe[0].value["run"].tolist()
+    assert sorted(names) == ["CCA on pretrained vectors", "Cosine of vectors"]
+
+
+def fitted_here():
+    """All that was trained on this computer."""
+    store = state.store()
+    infos = store.runs.find(LOCAL_WORKSPACE)
+    return [store.runs.get(info.id, LOCAL_WORKSPACE).pipeline() for info in infos]
 
 
 def with_pictures(app, workspace):
@@ -293,7 +274,7 @@ def test_methods_train_on_the_vectors_of_an_encoder_of_pictures(app, tiny_clip, 
     key = f"train-{app.session_state.dataset_id}"
     choose_encoder(app)
     assert "Until a folder of a model is named" in html(app)
-    assert "not an encoder's vectors" not in " ".join(c.value for c in app.caption)
+    assert "not an encoder's vectors" not in captions(app)
     for wrong in (str(tmp_path), "~nobody-of-this-name/x", "a\0b"):
         run(app.text_input(key=f"{key}-encoder").set_value(wrong))
         assert "holds no model" in html(app)
@@ -303,15 +284,16 @@ def test_methods_train_on_the_vectors_of_an_encoder_of_pictures(app, tiny_clip, 
     run(button(app).click())
     until_trained(app)
     assert app.dataframe[0].value["run"].tolist() == ["CCA on pretrained vectors"]
-    (info,) = state.store().runs.find(LOCAL_WORKSPACE)
-    fitted = state.store().runs.get(info.id, LOCAL_WORKSPACE).pipeline()
-    assert fitted.y_features_.model == str(Path(tiny_clip).resolve())
+    assert [fitted.y_features_.model for fitted in fitted_here()] == [
+        str(Path(tiny_clip).resolve())
+    ]
 
 
 def with_texts(app, workspace):
     """The page on texts, for one workspace, with an encoder chosen."""
     texts = [f"word{i % 9} and word{i % 7}" for i in range(63)]
-    pairs = PairSet.from_texts(texts, [f"a {text}" for text in texts], name="texts")
+    names = dict.fromkeys(("name", "x_name", "y_name"), "<img src=x onerror=alert(1)> **b**")
+    pairs = PairSet.from_texts(texts, [f"a {text}" for text in texts], **names)
     return choose_encoder(run(give(app, pairs, workspace)))
 
 
@@ -320,13 +302,15 @@ def test_an_encoder_of_texts_is_read_from_a_folder(app, tiny_clip):
     assert "Until a folder of a model is named, all-MiniLM-L6-v2 reads the texts." in html(app)
     run(app.text_input(key=f"train-{app.session_state.dataset_id}-encoder").set_value(tiny_clip))
     assert "Until a folder" not in html(app)
+    assert "&lt;img src=x" in html(app) and "<img" not in html(app), "names are no markup"
+    assert not any("onerror" in str(e.value) for e in [*app.markdown, *app.caption])
     tick_only(app, "cosine")
     run(app)
     run(button(app).click())
     until_trained(app)
-    (info,) = state.store().runs.find(LOCAL_WORKSPACE)
-    fitted = state.store().runs.get(info.id, LOCAL_WORKSPACE).pipeline()
-    assert fitted.x_features_.model == str(Path(tiny_clip).resolve())
+    assert [fitted.x_features_.model for fitted in fitted_here()] == [
+        str(Path(tiny_clip).resolve())
+    ]
 
 
 def test_visitors_name_no_folder_of_the_computer(app):
@@ -394,10 +378,8 @@ def test_best_values_are_found_and_trained_with(own):
     assert "MRR" in found.label
     tried = own.dataframe[0].value
     assert len(tried) == 4 and (tried[""] == "chosen").sum() == 1
-    rule = next(c for c in own.segmented_control if c.key.endswith("-rule"))
-    run(rule.set_value("one_se"))
-    train = next(b for b in own.button if b.label == "Train with these")
-    run(train.click())
+    run(next(c for c in own.segmented_control if c.key.endswith("-rule")).set_value("one_se"))
+    run(next(b for b in own.button if b.label == "Train with these").click())
     until_trained(own)
     assert "n_components" in own.dataframe[1].value["parameters"][0]
     assert "it is one of the runs below" in said(own)
@@ -419,6 +401,12 @@ def test_deleting_is_undone_and_names_and_notes_are_kept(own):
     tick_row(own, 0)
     run(next(t for t in own.text_input if t.label == "Name").set_value("*mine* <b>"))
     assert own.dataframe[0].value["run"][0] == "*mine* <b>"
+    tick_row(own, 0)
+    name = next(t for t in own.text_input if t.label == "Name")
+    run_id = name.key.removeprefix("train-name-")
+    state.store().runs.delete(run_id, own.session_state.workspace)  # in another tab
+    run(name.set_value("late"))
+    assert "There is no such run here" in html(own)
 
 
 def test_what_differs_and_again_with_a_change(own):
@@ -439,8 +427,8 @@ def test_what_differs_and_again_with_a_change(own):
 
     assert again().disabled, "nothing is changed yet"
     is_usual = not own.dataframe[0].value["parameters"][0]
-    change("k1", 2.0 if is_usual else get_method("bm25")().k1)
-    assert again().disabled and "This run exists already" in html(own), "the other one"
+    change("k1", 2.0 if is_usual else get_method("bm25")().k1)  # as in the other one
+    assert again().disabled and "This run exists already" in html(own)
     change("b", 0.2)
     run(again().click())
     until_trained(own)
@@ -461,12 +449,3 @@ def test_many_jobs_are_told_in_a_line_and_cancelled_together(own, monkeypatch):
     assert len(set(cancels)) == len(cancels) and all("margin" in label for label in cancels)
     run(own.button(key="train-cancel-all").click())
     assert "Not finished" in said(own)
-
-
-def test_naming_a_run_that_another_tab_deleted_says_so(own):
-    tick_row(trained(own, {}, {"k1": 2.0}), 0)
-    name = next(t for t in own.text_input if t.label == "Name")
-    run_id = name.key.removeprefix("train-name-")
-    state.store().runs.delete(run_id, own.session_state.workspace)
-    run(name.set_value("late"))
-    assert "There is no such run here" in html(own) and not own.exception

@@ -67,6 +67,7 @@ def test_a_refusal_names_the_quota_and_what_to_do(public, home, monkeypatch, cap
     app.file_uploader[0].upload("secret.csv", b"query,document\nxylophone,b\nc,d\n").run()
     run(app.button(key="data-keep").click())
     assert "holds 1 data sets, as many as it may. Delete some first" in html(app)
+    assert "2 pairs" in html(app), "the file still waits"
     told = capsys.readouterr().err
     assert "upload read" in told and "files=1 bytes=31 " in told
     assert not any(text in told for text in ("xylophone", "secret", home.mine))
@@ -151,13 +152,11 @@ WITHOUT_ROOM = """
                 seen = AppTest.from_file(app, default_timeout=600).switch_page(f"pages/{page}.py")
                 if who:
                     seen.session_state["workspace"] = who
-                for name, value in params.items():
-                    seen.query_params[name] = value
+                seen.query_params.update(params)
                 seen.run()
                 assert not seen.exception, (page, params, seen.exception)
                 bodies = [e.proto.body for e in seen.get("html")]
-                alerts = [body for body in bodies if 'role="alert"' in body]
-                assert not alerts, (page, params, alerts)
+                assert not [body for body in bodies if 'role="alert"' in body], (page, params)
                 assert who or "workspace" not in seen.session_state, page
                 told.append(bodies)
         return told
@@ -208,13 +207,8 @@ def test_a_full_disk_is_named_on_every_page_but_those_of_published_views(
         assert shown.count("is full: 4.2 of 1,000 MB are free") == 1, page
     assert "is full" not in html(public("map", share=token))
 
-
-def test_a_visitor_for_whom_there_is_no_workspace_gets_one_sentence(public, monkeypatch):
-    public()
-
     def refuse(workspaces):
-        raise StoreError("The disk is full.")
+        raise StoreError("There is no room.")
 
     monkeypatch.setattr(Workspaces, "create", refuse)
-    app = public(workspace=None)
-    assert html(app).count("The disk is full.") == 1
+    assert html(public(workspace=None)).count("There is no room.") == 1
