@@ -159,10 +159,11 @@ def test_factors_that_are_the_identity_scale_the_score(documents):
     np.testing.assert_allclose(model.similarity(X, X), 9 * cosine, atol=1e-9)
 
 
+@pytest.mark.parametrize("kind", [sp.csr_array, sp.csr_array.toarray])
 @pytest.mark.parametrize("form", ["low_rank", "diagonal", "full"])
 @pytest.mark.parametrize("init", ["identity", "lsa"])
-def test_without_learning_it_is_the_cosine(documents, form, init):
-    X, R = documents
+def test_without_learning_it_is_the_cosine(documents, kind, form, init):
+    X, R = kind(documents[0]), documents[1]
     model = SSI(4, shared=True, form=form, init=init, learning_rate=0, max_iter=1).fit(X, X, R)
     cosine = TfidfCosine().fit(X)
     np.testing.assert_allclose(model.similarity(X, X), cosine.similarity(X, X), atol=1e-9)
@@ -204,24 +205,17 @@ def test_every_form_learns_links(form):
     assert learned > lexical + 0.03
 
 
-@pytest.mark.parametrize("form", ["symmetric", "diagonal"])
-def test_forms_of_one_vocabulary_say_so(texts, form):
-    with pytest.raises(ValueError, match="shared=True with one vectoriser"):
-        SSI(form=form).fit(*texts)
-
-
-def test_a_full_matrix_of_two_vocabularies_names_both_sizes():
-    X, Y = sp.csr_array((3, 40_000)), sp.csr_array((3, 50_000))
-    with pytest.raises(ValueError, match=r"40,000 of X × 50,000 of y .* use form='low_rank'"):
-        SSI(form="full").fit(X, Y)
-
-
-def test_an_untrained_random_start_knows_nothing_and_a_trained_one_what_was_not_shown(texts):
-    X, Y = texts
-    untrained = SSI(16, init="random", max_iter=1, learning_rate=0).fit(X[:60], Y[:60])
-    assert untrained.score(X[60:], Y[60:]) == pytest.approx(CHANCE)
-    model = SSI(16, init="random", max_iter=10).fit(X[:60], Y[:60])
-    assert model.score(X[60:], Y[60:]) > 2 * CHANCE
+@pytest.mark.parametrize(
+    ("form", "message"),
+    [
+        ("symmetric", "shared=True with one vectoriser"),
+        ("diagonal", "shared=True with one vectoriser"),
+        ("full", r"40,000 of X × 50,000 of y .* use form='low_rank'"),
+    ],
+)
+def test_forms_that_two_vocabularies_cannot_have_are_refused(form, message):
+    with pytest.raises(ValueError, match=message):
+        SSI(form=form).fit(sp.csr_array((3, 40_000)), sp.csr_array((3, 50_000)))
 
 
 @pytest.mark.parametrize("dense", [(False, False), (False, True), (True, False), (True, True)])
@@ -239,22 +233,6 @@ def test_dense_sides_learn_what_sparse_ones_do(texts, dense, form):
     assert model.score(X[60:], Y[60:]) > 2 * CHANCE
 
 
-def both_ways(model, X, Y):
-    """MRR of both directions, of items that do not tie."""
-    S = model.similarity(X, Y)
-    return np.mean([1 / (Z >= np.diag(Z)[:, None]).sum(axis=1) for Z in (S, S.T)])
-
-
-def test_best_pass_on_validation_is_kept(texts):
-    X, Y = texts
-    model = SSI(16, init="random", max_iter=40, patience=3)
-    model.fit(X[:50], Y[:50], X_val=X[50:], y_val=Y[50:])
-    scores = model.validation_scores_
-    assert model.best_iter_ == int(np.argmax(scores)) + 1
-    assert model.n_iter_ == len(scores) <= model.best_iter_ + 3
-    assert both_ways(model, X[50:], Y[50:]) == pytest.approx(max(scores))
-
-
 def test_the_start_is_kept_where_nothing_ranks_better(texts):
     X, _ = texts  # equal items stand first from the start
     model = SSI(8, shared=True, max_iter=30, patience=3, validation_fraction=0.3).fit(X, X)
@@ -264,31 +242,24 @@ def test_the_start_is_kept_where_nothing_ranks_better(texts):
 
 
 def test_what_was_held_out_is_learned_from_in_the_end(texts):
-    X, Y = texts
-    settings = {"n_components": 16, "init": "random", "patience": 3}
-    model = SSI(**settings, validation_fraction=0.3, max_iter=20).fit(X, Y)
+    how = {"n_components": 16, "init": "random", "patience": 3}
+    model = SSI(**how, validation_fraction=0.3, max_iter=20).fit(*texts)
     assert 0 < model.best_iter_ <= model.n_iter_ <= 20
-    again = SSI(**settings, validation_fraction=0, max_iter=model.best_iter_).fit(X, Y)
+    again = SSI(**how, validation_fraction=0, max_iter=model.best_iter_).fit(*texts)
     assert again.best_iter_ == again.n_iter_ == model.best_iter_
     assert again.validation_scores_ == []
-    assert model.score(X, Y) == pytest.approx(again.score(X, Y), abs=0.05)
+    assert model.score(*texts) == pytest.approx(again.score(*texts), abs=0.05)
 
 
 def test_stopping_is_heard_while_validation_is_scored(texts, monkeypatch):
-    X, Y = texts
     monkeypatch.setattr("simviz.methods._training.PAUSE", 0.0)
-    heard = []
-
-    def stop_at_the_second_scoring(step, total, metrics):
-        heard.append(set(metrics))
-        return step == 2
-
-    model = SSI(8, init="random", max_iter=50).set_callbacks(stop_at_the_second_scoring)
+    X, Y = texts
+    model = SSI(8, init="random", max_iter=50).set_callbacks(lambda step, *_: step == 2)
     model.fit(X, Y, X_val=X, y_val=Y)
-    assert len(model.validation_scores_) == 1
-    assert model.best_iter_ == 1
-    assert model.n_iter_ == 2
-    assert both_ways(model, X, Y) == pytest.approx(model.validation_scores_[0])
+    assert (len(model.validation_scores_), model.best_iter_, model.n_iter_) == (1, 1, 2)
+    S = model.similarity(X, Y)
+    both_ways = np.mean([1 / (Z >= np.diag(Z)[:, None]).sum(axis=1) for Z in (S, S.T)])
+    assert both_ways == pytest.approx(model.validation_scores_[0])
 
 
 def test_all_relevant_leaves_nothing_to_learn():
