@@ -46,11 +46,13 @@ QUICK = {"n_components": 10, "init": "cl_lsi", "max_iter": 15}
 
 @pytest.mark.parametrize("solver", ["lbfgs", "adam"])
 @pytest.mark.parametrize("loss", ["logistic", "softmax", "triplet"])
-def test_it_learns_what_its_start_did_not_know(texts, solver, loss):
+@pytest.mark.parametrize("precision", ["auto", "bfloat16"])
+def test_it_learns_what_its_start_did_not_know(texts, solver, loss, precision):
     train, test = texts
     start = get_method("cl_lsi")(10).fit(*train)
     rate = {"lbfgs": None, "adam": 0.1}[solver]
-    model = S2Net(**QUICK, solver=solver, loss=loss, batch_size=64, learning_rate=rate)
+    how = {"loss": loss, "batch_size": 64, "learning_rate": rate, "precision": precision}
+    model = S2Net(**QUICK, solver=solver, **how)
     model.fit(*train, X_val=test[0][:100], y_val=test[1][:100])
     rest = test[0][100:], test[1][100:]
     assert model.score(*rest) > start.score(*rest) + 0.03
