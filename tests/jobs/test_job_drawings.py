@@ -8,6 +8,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from made_up import has_note
 from scipy.spatial.distance import pdist
 from waiting import LONG, finished
 
@@ -38,6 +39,13 @@ def test_drawing_is_made_once_and_kept(run, sentences, background, later):
     assert draw_run(background, run, sentences, "pca-2") is None
     drawing, x_drawn, _ = load_map(run, map_name("pca-2"))
     assert (drawing.method, drawing.x.shape, len(x_drawn)) == ("pca", (60, 2), 60)
+
+
+def test_methods_without_vectors_are_drawn_by_unfolding(queue, ask, sentences):
+    run = finished(queue, ask("bm25"))
+    draw_now(run, sentences, QUICK_LAYOUT)
+    assert run.part("test").curve == []
+    assert has_note(load_map(run, DRAWING)[0], "within a side")
 
 
 def test_workspaces_are_served_in_turn(sentences, monkeypatch):
@@ -122,7 +130,7 @@ def test_unknown_items_stay_in_the_lower_left():
     rng = np.random.default_rng(0)
     known = rng.normal(size=(40, 2))
     points = np.concatenate([known, np.repeat([known.min(axis=0) - 1], 3, axis=0)])
-    turned = points @ np.array([[0.0, 1.0], [-1.0, 0.0]])
+    turned = points @ np.array([[0.0, 2.0], [-2.0, 0.0]])
     drawing = projection.joint_map(points[:20], points[20:], method="pca", quality=False)
     made, first = (replace(drawing, x=at[:20], y=at[20:]) for at in (points, turned))
     aligned = run_drawings.aligned_drawing(made, first)

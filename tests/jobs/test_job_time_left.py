@@ -75,6 +75,14 @@ def test_the_time_left_never_rises(events, stages, passes):
             fraction = job.job.status.fraction
 
 
+def test_what_was_expected_soonest_is_kept_though_events_are_dropped(monkeypatch):
+    job = Simulated(monkeypatch)
+    lefts = [job.after(1.0, "searching", i / 5_000 if i < 50 else 0.01 + i / 1e6)
+             for i in range(1_000)]  # fmt: skip
+    known = [left for left in lefts if left is not None]
+    assert len(job.job.history) < 1_000 and known == sorted(known, reverse=True)
+
+
 def test_passes_are_timed_before_anything_is_said(monkeypatch):
     job = Simulated(monkeypatch, {"features": 1.0, "training": 90.0, "scoring": 4.0}, 0.5)
     assert job.after(0.0, "features", 0.0) is None

@@ -38,7 +38,7 @@ def test_without_a_limit_of_days_nothing_is_swept(tmp_path):
 def test_a_clock_that_is_ahead_at_one_sweep_deletes_nothing(tmp_path, monkeypatch):
     now, running = [time.time()], [0.0]
     monkeypatch.setattr(time, "time", lambda: now[0])
-    store = Store(tmp_path, StoreLimits(idle_days=14), running=lambda: running[0])
+    store = Store(tmp_path, running=lambda: running[0])
     mine = store.workspaces.create()
     job = store.jobs.add("0" * 32, mine, lambda folder: None)
 
@@ -47,13 +47,13 @@ def test_a_clock_that_is_ahead_at_one_sweep_deletes_nothing(tmp_path, monkeypatc
         running[0] += hours * 3_600
         return store.sweep()
 
-    assert sweep(15, 30) == 0 and store.workspaces.has(mine)  # ahead
+    assert sweep(31, 30) == 0 and store.workspaces.has(mine)  # ahead
     assert sweep(0, 23) == 0
-    assert sweep(-15, 1) == 0  # mended: what was seen meanwhile counts no more
-    assert sweep(15, 30) == 0 and store.jobs.find(mine) == [job]
+    assert sweep(-31, 1) == 0  # mended: what was seen meanwhile counts no more
+    assert sweep(31, 30) == 0 and store.jobs.find(mine) == [job]
     store.workspaces.touch(mine)
     assert sweep(0, 30) == 0 and store.workspaces.has(mine)  # its owner came
-    assert sweep(15, 1) == 0
+    assert sweep(31, 1) == 0
     assert sweep(0, 24) == 1 and not store.workspaces.has(mine)
 
 
