@@ -52,63 +52,59 @@ def test_every_pair_is_counted_where_it_scores(unjudged, direction):
 
 
 def test_few_groups_hold_all_queries():
-    X, Y, relevance, _ = problem()
-    single = score_counts(VectorScorer(), X, Y, relevance, cuts=[0.0, 0.5])
-    groups = score_counts(VectorScorer(), X, Y, relevance, cuts=[0.0, 0.5], max_groups=7)
+    sides = VectorScorer(), *problem()[:3]
+    single, groups = (score_counts(*sides, cuts=[0.0, 0.5], max_groups=n) for n in (99, 7))
     assert groups.relevant.shape == (7, 3)
-    np.testing.assert_array_equal(groups.relevant.sum(axis=0), single.relevant.sum(axis=0))
-    np.testing.assert_array_equal(groups.negative.sum(axis=0), single.negative.sum(axis=0))
+    for name in ("relevant", "negative"):
+        each = (getattr(counts, name).sum(axis=0) for counts in (single, groups))
+        np.testing.assert_array_equal(*each)
 
 
 def test_all_scores_equal():
-    X = np.ones((3, 2))
-    counts = score_counts(VectorScorer(), X, X)
-    edges, classes = counts.histogram()
+    edges, classes = score_counts(VectorScorer(), np.ones((3, 2)), np.ones((3, 2))).histogram()
     assert len(edges) == 2
     assert classes["relevant"].tolist() == [3]
 
 
 def test_it_can_be_stopped_and_refuses_what_does_not_fit():
     X, Y, relevance, _ = problem()
+    sides = VectorScorer(), X, Y, relevance
     with pytest.raises(JobCancelled):
-        score_counts(VectorScorer(), X, Y, relevance, callback=lambda *a: True)
-    with pytest.raises(ValueError, match="ascending"):
-        score_counts(VectorScorer(), X, Y, relevance, cuts=[1.0, 0.0])
-    X[0, 0] = np.nan
-    with pytest.raises(ValueError, match="NaN"):
-        score_counts(VectorScorer("dot"), X, Y, relevance)
+        score_counts(*sides, callback=lambda *a: True)
+    counts, roc = score_counts(*sides), evaluate(*sides, [AUC()]).roc
+    calibration = Calibration.fit(counts)
+    nothing = Relevance(sp.csr_array((N_X, N_Y)))
+    empty = score_counts(*sides[:3], nothing, cuts=calibration.cuts)
+    for refused, words in (
+        (lambda: score_counts(*sides, cuts=[1.0, 0.0]), "ascending"),
+        (lambda: score_counts(VectorScorer("dot"), X * np.nan, Y, relevance), "NaN"),
+        (lambda: curve_bands(counts, roc, confidence=1.0), "confidence"),
+        (lambda: curve_bands(counts, roc, n_resamples=1), "n_resamples"),
+        (lambda: reliability(calibration, counts), "other cuts"),
+        (lambda: reliability(calibration, empty), "relevant"),
+        (lambda: Calibration.fit(empty), "both"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            refused()
 
 
 def test_bands_enclose_the_curve_and_match_drawing_queries_by_hand():
     X, Y, relevance, grades = problem(noise=2.0)
-    scorer = VectorScorer()
-    scores = np.concatenate(list(scorer.iter_similarity(X, Y)))
-    roc = evaluate(scorer, X, Y, relevance, [AUC()]).roc
-    counts = score_counts(scorer, X, Y, relevance)
+    scores = np.concatenate(list(VectorScorer().iter_similarity(X, Y)))
+    roc = evaluate(VectorScorer(), X, Y, relevance, [AUC()]).roc
+    counts = score_counts(VectorScorer(), X, Y, relevance)
     bands = curve_bands(counts, roc, n_resamples=600)
-    rng = np.random.default_rng(1)
-    drawn = [rng.integers(0, N_X, N_X) for _ in range(600)]
+    drawn = np.random.default_rng(1).integers(0, N_X, (600, N_X))
     areas = [roc_auc_score(grades[d].ravel() > 0, scores[d].ravel()) for d in drawn]
     expected = np.quantile(areas, [0.025, 0.975])
-    width = expected[1] - expected[0]
-    np.testing.assert_allclose(bands.auc, expected, atol=0.12 * width)
+    np.testing.assert_allclose(bands.auc, expected, atol=0.12 * np.ptp(expected))
     assert bands.auc[0] < roc.auc < bands.auc[1]
     assert bands.average_precision[0] < roc.average_precision < bands.average_precision[1]
     inside = np.array([roc.tpr_at(rate) for rate in bands.tpr.at])
     slack = 0.02  # between cuts the drawn curves are straight
-    assert (bands.tpr.low - slack <= inside).all()
-    assert (inside <= bands.tpr.high + slack).all()
+    assert (bands.tpr.low - slack <= inside).all() and (inside <= bands.tpr.high + slack).all()
     assert (bands.precision.low <= bands.precision.high).all()
-    again = curve_bands(counts, roc, n_resamples=600)
-    assert again.auc == bands.auc
-
-
-@pytest.mark.parametrize("bad", [{"confidence": 1.0}, {"n_resamples": 1}])
-def test_bands_refuse(bad):
-    X, Y, relevance, _ = problem()
-    roc = evaluate(VectorScorer(), X, Y, relevance, [AUC()]).roc
-    with pytest.raises(ValueError, match=r"confidence|n_resamples"):
-        curve_bands(score_counts(VectorScorer(), X, Y, relevance), roc, **bad)
+    assert curve_bands(counts, roc, n_resamples=600).auc == bands.auc
 
 
 def test_average_precision_equals_sklearn_and_averages_over_ties():
@@ -158,17 +154,3 @@ def test_steps_of_scores_that_no_pair_has_join_their_neighbours():
     assert (found.n_relevant > 0).all()
     assert found.n_pairs.sum() == N_X * N_Y
     assert (found.from_score[1:] == found.to_score[:-1]).all()
-
-
-def test_reliability_refuses_other_cuts_and_no_relevant_pair():
-    X, Y, relevance, _ = problem()
-    counts = score_counts(VectorScorer(), X, Y, relevance)
-    calibration = Calibration.fit(counts)
-    with pytest.raises(ValueError, match="other cuts"):
-        reliability(calibration, counts)
-    nothing = Relevance(sp.csr_array((N_X, N_Y)))
-    empty = score_counts(VectorScorer(), X, Y, nothing, cuts=calibration.cuts)
-    with pytest.raises(ValueError, match="relevant"):
-        reliability(calibration, empty)
-    with pytest.raises(ValueError, match="both"):
-        Calibration.fit(empty)

@@ -48,11 +48,6 @@ def test_first_rank_is_the_mean_over_all_orders_of_ties(items):
     assert first_relevant_rank(ranking_of(scores, relevant))[0] == pytest.approx(np.mean(ranks))
 
 
-def test_queries_without_a_relevant_answer_have_no_rank():
-    ranking = Ranking([0, 0, 1], [2], [-1.0], [0], [1], [3, 1])
-    assert np.isnan(first_relevant_rank(ranking)).all()
-
-
 @pytest.fixture
 def two_runs():
     rng = np.random.default_rng(3)
@@ -65,22 +60,15 @@ def test_differences_are_those_of_the_values(two_runs):
     good, poor = two_runs
     assert set(paired_differences(good, poor, "MRR").direction) == {"x2y"}
     found = paired_differences(good, poor, "MRR", good.directions)
-    assert len(found) == 80
-    won, level, lost = found.counts
-    assert won + level + lost == 80
-    assert won > lost > 0
+    won, _, lost = found.counts
+    assert len(found) == sum(found.counts) == 80 and won > lost > 0
     assert found.mean() == pytest.approx(good.value("MRR", "mean") - poor.value("MRR", "mean"))
     back = found.direction == "y2x"
-    assert back.sum() == 40
     np.testing.assert_array_equal(found.query[back], np.arange(40))
     np.testing.assert_array_equal(found.a[back], good.per_query("MRR", "y2x"))
-
-
-def test_exchanging_the_runs_exchanges_wins_and_losses(two_runs):
-    there = paired_differences(*two_runs, "P@5", ["x2y"])
-    back = paired_differences(*two_runs[::-1], "P@5", ["x2y"])
-    assert there.counts == back.counts[::-1]
-    np.testing.assert_array_equal(there.difference, -back.difference)
+    swapped = paired_differences(poor, good, "MRR", good.directions)
+    assert swapped.counts == found.counts[::-1]
+    np.testing.assert_array_equal(swapped.difference, -found.difference)
 
 
 def test_lower_is_better_where_the_metric_says_so(two_runs):
@@ -107,54 +95,47 @@ def test_order_puts_big_movers_first_and_level_ones_by_their_ranks():
 
 def test_queries_without_a_relevant_candidate_do_not_count():
     one = evaluate(VectorScorer(), np.eye(2), np.eye(2), sp.csr_array([[1.0, 0], [0, 0]]))
-    found = paired_differences(one, one, "MRR", ["x2y"])
-    assert len(found) == 1
-
-
-def test_no_query_gives_no_difference():
+    assert len(paired_differences(one, one, "MRR", ["x2y"])) == 1
     judged = Relevance(sp.csr_array([[-1.0, -1.0]]), "ignore")
     nothing = evaluate(VectorScorer(), np.eye(1), np.ones((2, 1)), judged, metrics=["MRR"])
     found = paired_differences(nothing, nothing, "MRR")
-    assert len(found) == 0
-    assert np.isnan(found.mean())
+    assert len(found) == 0 and np.isnan(found.mean())
+    ranking = Ranking([0, 0, 1], [2], [-1.0], [0], [1], [3, 1])
+    assert np.isnan(first_relevant_rank(ranking)).all()
 
 
-def test_other_queries_are_refused(two_runs):
+def test_what_does_not_belong_together_is_refused(two_runs):
     other = evaluate(VectorScorer(), np.eye(40), np.eye(40)[::-1], sp.eye_array(40).tocsr()[::-1])
-    with pytest.raises(ValueError, match="measured on one test part"):
-        paired_differences(two_runs[0], other, "MRR")
-    with pytest.raises(ValueError, match="pools the pairs"):
-        paired_differences(*two_runs, "AUC")
+    answers = Answers.from_scores([1.0, 2.0])
+    for ask, words in (
+        (lambda: paired_differences(two_runs[0], other, "MRR"), "measured on one test part"),
+        (lambda: paired_differences(*two_runs, "AUC"), "pools the pairs"),
+        (
+            lambda: answers.moved_from(Answers.from_scores([1, 2], pool=[1])),
+            "different candidates",
+        ),
+        (lambda: shared_terms([0.1, 0.2], ["a"]), "one of each a query"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            ask()
 
 
-@pytest.mark.parametrize(
-    ("name", "stands_in"),
-    [
-        ("MRR", "MRR"),
-        ("NDCG@3", "NDCG@3 (exponential gain)"),
-        ("AUC", "AUC (by query)"),
-        ("AUC (by query)", "AUC (by query)"),
-        ("rank loss", "rank loss (by query)"),
-        ("Spearman", "MRR"),
-    ],
-)
-def test_every_metric_has_one_for_single_queries(name, stands_in, two_runs):
-    metric = query_metric(name)
-    assert repr(metric) == stands_in
-    assert len(paired_differences(*two_runs, metric)) == 40
+def test_every_metric_has_one_for_single_queries():
+    assert [query_metric(name).name for name in ("NDCG@3", "AUC", "rank loss", "Spearman")] == [
+        "NDCG@3 (exponential gain)", "AUC (by query)", "rank loss (by query)", "MRR",
+    ]  # fmt: skip
 
 
 def test_hardest_are_those_whose_first_right_answer_stands_lowest():
     scores = np.array([[3, 2, 1], [3, 2, 1], [3, 2, 1], [1, 1, 1.0], [3, 2, 1]])
-    relevant = np.array([[0, 0, 1], [1, 0, 0], [0, 1, 1], [1, 0, 0], [0, 0, 0]])
-    rows, listed = np.nonzero(relevant)
-    start = np.searchsorted(rows, np.arange(len(scores) + 1))
-    above, tied, _ = rank_block(scores, start, listed)
-    grades = np.ones(len(listed))
-    ranking = Ranking(start, listed, grades, above, tied, [3] * len(scores))
-    assert hardest_queries(ranking) == [(0, 3.0), (2, 2.0), (3, 2.0)]
+    relevant = sp.csr_array([[0, 0, 1.0], [1, 0, 0], [0, 1, 1], [1, 0, 0], [0, 0, 0]])
+    above, tied, _ = rank_block(scores, relevant.indptr, relevant.indices)
+    ranking = Ranking(relevant.indptr, relevant.indices, relevant.data, above, tied, [3] * 5)
     assert hardest_queries(ranking, 1) == [(0, 3.0)]
-    assert len(hardest_queries(ranking, 9)) == 3, "neither what is right nor what cannot be"
+    # Neither what is right nor what cannot be.
+    assert (
+        hardest_queries(ranking) == hardest_queries(ranking, 9) == [(0, 3.0), (2, 2.0), (3, 2.0)]
+    )
 
 
 scores = st.lists(st.integers(0, 4), min_size=1, max_size=12)
@@ -173,20 +154,12 @@ def test_places_are_those_of_counting(given_scores):
     assert (np.diff(found.score) <= 0).all()
 
 
-@settings(max_examples=80)
-@given(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), min_size=1, max_size=12))
-def test_moves_cancel_out_and_turn_round(given_scores):
-    here, there = (Answers.from_scores([s[side] for s in given_scores]) for side in (0, 1))
-    moved = here.moved_from(there)
-    assert moved.sum() == pytest.approx(0)
-    back = dict(zip(there.candidate.tolist(), there.moved_from(here).tolist(), strict=True))
-    assert [-back[c] for c in here.candidate.tolist()] == moved.tolist()
-
-
 def test_only_the_pool_competes():
     found = Answers.from_scores([0.9, 0.1, 0.5, 0.7], pool=[1, 2])
     assert found.candidate.tolist() == [2, 1]
     assert found.first.tolist() == [1, 2]
+    other = Answers.from_scores([0.1, 0.7, 0.5, 0.7], pool=[1, 2])
+    assert found.moved_from(other).tolist() == [1, -1]
 
 
 def test_ties_across_the_last_place_are_not_listed_by_chance():
@@ -196,41 +169,27 @@ def test_ties_across_the_last_place_are_not_listed_by_chance():
     assert found.candidate[found.shown(3, always=[2])].tolist() == [0, 2]
 
 
-def test_answers_about_other_candidates_are_refused():
-    with pytest.raises(ValueError, match="different candidates"):
-        Answers.from_scores([1.0, 2.0]).moved_from(Answers.from_scores([1.0, 2.0], pool=[1]))
-
-
 def test_planted_words_are_found_on_their_sides():
     rng = np.random.default_rng(0)
     filler = ["the", "of", "sun", "moon", "tree", "stone"]
-    texts, d = [], []
-    for i in range(300):
-        words = list(rng.choice(filler, 2, replace=False))
-        good, poor = i % 10 == 0, i % 10 == 5
-        texts.append(" ".join(words + ["Flag"] * good + ["clock"] * poor))
-        d.append(0.6 * good - 0.6 * poor + 0.1 * rng.normal())
+    texts = [" ".join(rng.choice(filler, 2, replace=False)) for _ in range(300)]
+    texts[::10] = [f"{text} Flag" for text in texts[::10]]
+    texts[5::10] = [f"{text} clock" for text in texts[5::10]]
+    d = 0.1 * rng.normal(size=300)
+    d[::10] += 0.6
+    d[5::10] -= 0.6
     gains, losses = shared_terms(d, texts)
     assert (gains[0].term, losses[0].term) == ("flag", "clock")
     assert gains[0].queries.tolist() == list(range(0, 300, 10))
     assert gains[0].difference == pytest.approx(np.mean(d[::10]))
-    assert all(group.difference > 0 and group.z > 0 for group in gains)
-    assert all(group.difference < 0 and group.z < 0 for group in losses)
+    for groups, sign in ((gains, 1), (losses, -1)):
+        assert all(sign * group.difference > 0 and sign * group.z > 0 for group in groups)
 
 
-def test_words_that_go_together_are_one_group():
+def test_words_that_go_together_are_one_group_and_rare_or_level_ones_none():
     texts = ["new york"] * 10 + ["new"] + ["elsewhere"] * 20
     gains, _ = shared_terms([1.0] * 11 + [0.0] * 20, texts)
     assert [group.term for group in gains] == ["new"]
-
-
-def test_rare_words_words_of_all_and_level_runs_say_nothing():
-    texts = ["all a", "all b", "all c", "all d"]
-    assert shared_terms([1, 0, 0, -1], texts, least=2) == ([], [])
+    assert shared_terms([1, 0, 0, -1], ["all a", "all b", "all c", "all d"], least=2) == ([], [])
     assert shared_terms([0, 0, 0, 0], ["x y"] * 4, least=1) == ([], [])
     assert shared_terms([], []) == ([], [])
-
-
-def test_lengths_must_agree():
-    with pytest.raises(ValueError, match="one of each a query"):
-        shared_terms([0.1, 0.2], ["a"])

@@ -77,32 +77,28 @@ def evaluated(pairs, **options):
 @pytest.mark.parametrize("rounded", [0, 3])
 def test_a_draw_has_the_value_of_its_pairs_repeated(metric, rounded):
     rng = np.random.default_rng(rounded)
-    (pairs, *_) = equal_runs("queries", 60, rng)
+    pairs = equal_runs("queries", 60, rng)[0]
     score, judged = pairs.score.round(rounded), pairs.judged.round(rounded)
     pairs = JudgedPairs(pairs.x, pairs.y, pairs.relevant, score, judged)
     counts = rng.integers(0, 3, (5, 12))
     for drawn, value in zip(counts, of(metric, pairs)(counts, pairs.x), strict=True):
         again = np.repeat(np.arange(60), drawn[pairs.x])
-        roc = Roc.from_scores(score[again], pairs.relevant[again])
-        expected = (
-            metric.of_roc(roc)
-            if metric.level == "roc"
-            else metric.of_scores(judged[again], score[again])
-        )
+        if metric.level == "roc":
+            expected = metric.of_roc(Roc.from_scores(score[again], pairs.relevant[again]))
+        else:
+            expected = metric.of_scores(judged[again], score[again])
         assert value == pytest.approx(expected, abs=1e-9)
 
 
 def test_draws_without_a_class_or_a_difference():
-    one = np.ones(4, dtype=bool)
-    pairs = JudgedPairs(np.arange(4), np.arange(4), one, np.arange(4.0), np.ones(4))
+    one, up, ones = np.ones(4, dtype=bool), np.arange(4.0), np.ones(4)
     drawn = np.ones((1, 4), dtype=np.int64), np.arange(4)
-    for metric in (AUC(), Pearson(), Spearman()):
-        assert np.isnan(of(metric, pairs)(*drawn)).all()
-    constant = JudgedPairs(pairs.x, pairs.y, one, np.ones(4), np.arange(4.0))
+    pairs = JudgedPairs(np.arange(4), np.arange(4), one, up, ones)
+    constant = JudgedPairs(np.arange(4), np.arange(4), one, ones, up)
+    assert np.isnan(of(AUC(), pairs)(*drawn)).all()
     for metric in (Pearson(), Spearman()):
+        assert np.isnan(of(metric, pairs)(*drawn)).all()
         assert of(metric, constant)(*drawn) == 0
-    with pytest.raises(ValueError, match="MRR is not among the metrics"):
-        bootstrap_pairs([pairs, pairs], MRR())
 
 
 @pytest.mark.parametrize("kind", STRUCTURES)
@@ -119,35 +115,28 @@ def test_the_interval_of_a_run_is_that_of_its_lead_on_a_constant(kind, metric):
 
 @pytest.mark.parametrize("kind", STRUCTURES)
 def test_false_alarms_are_as_rare_as_they_should_be(kind):
-    n_tests = 300
     alarms = 0
-    for seed in range(n_tests):
+    for seed in range(300):
         runs = equal_runs(kind, 150, np.random.default_rng([7, seed]))
         found = bootstrap_pairs(runs, AUC(), n_resamples=200, random_state=seed)[0, 1]
         alarms += found.is_significant()
     # 99 % of such counts if 5 % are false alarms; all of 1,000 are in benchmarks/README.md.
-    low, high = binom.interval(0.99, n_tests, 0.05)
+    low, high = binom.interval(0.99, 300, 0.05)
     assert low <= alarms <= high
-
-
-def test_pairs_that_share_items_are_not_taken_for_independent():
-    alarms = 0
-    for seed in range(200):
-        runs = equal_runs("queries", 300, np.random.default_rng([8, seed]))
-        alone = [JudgedPairs(np.arange(300), r.y, r.relevant, r.score) for r in runs]
-        by_pairs = bootstrap_pairs(alone, AUC(), n_resamples=200, random_state=seed)[0, 1]
-        by_items = bootstrap_pairs(runs, AUC(), n_resamples=200, random_state=seed)
-        assert by_items[0, 1].test == "bootstrap over x items"
-        alarms += by_pairs.is_significant() and not by_items[0, 1].is_significant()
-    assert alarms > 5
 
 
 def test_pairs_that_share_y_items_are_tested_as_those_that_share_x_items():
     runs = equal_runs("queries", 150, np.random.default_rng(9), ahead=0.3)
     turned = [JudgedPairs(run.y, run.x, run.relevant, run.score) for run in runs]
     one, other = (bootstrap_pairs(both, AUC(), random_state=1)[0, 1] for both in (runs, turned))
-    assert other.test == "bootstrap over y items"
+    assert (one.test, other.test) == ("bootstrap over x items", "bootstrap over y items")
     assert (one.p_value, one.low, one.high) == (other.p_value, other.low, other.high)
+    same = bootstrap_pairs([runs[0], runs[0]], AUC(), n_resamples=50)[0, 1]
+    assert (same.p_value, same.difference, same.low, same.high) == (1, 0, 0, 0)
+    # What is drawn are items, with all of their pairs.
+    first = [lambda counts, place: counts[:, place] @ [1, 1, 0, 0, 0]]
+    sums, m = resample(first, np.array([4, 4, 9, 9, 9]), 400, np.random.default_rng(0))
+    assert m == 2 and set(np.unique(sums)) == {0, 2, 4}
 
 
 def test_the_bootstrap_agrees_with_delong_where_no_item_is_shared():
@@ -179,25 +168,6 @@ def test_delong_by_its_definition():
     assert found.swapped().p_value == delong(b, a, relevant).p_value
 
 
-def test_delong_at_the_edges():
-    assert delong([1, 2, 3, 4], [1, 2, 3, 4], [0, 0, 1, 1]).p_value == 1
-    assert np.isnan(delong([1, 2, 3], [3, 2, 1], [0, 0, 1]).p_value)
-    with pytest.raises(ValueError, match="lengths"):
-        delong([1, 2], [1, 2, 3], [0, 1, 1])
-    with pytest.raises(ValueError, match="lengths"):
-        delong([1, np.nan], [1, 2], [0, 1])
-
-
-def test_draws_of_items_keep_their_pairs_together():
-    item = np.array([4, 4, 9, 9, 9])
-    rng = np.random.default_rng(0)
-    metrics = [lambda counts, place: counts[:, place] @ [1, 1, 0, 0, 0]]
-    sums, m = resample(metrics, item, 400, rng)
-    assert m == 2
-    assert set(np.unique(sums)) == {0, 2, 4}
-    assert sums.mean() == pytest.approx(2, abs=0.2)
-
-
 @pytest.mark.parametrize("kind", STRUCTURES)
 def test_an_evaluation_keeps_its_judged_pairs(kind):
     (pairs, *_) = equal_runs(kind, 40, np.random.default_rng(3))
@@ -222,16 +192,15 @@ def test_runs_with_one_candidate_a_query_are_told_apart():
     one = found.between("A", "B")
     assert (one.n, one.unit, one.correction) == (400, "judged pair", "Holm, 3 comparisons")
     loss = compare_all_evaluations(results, "rank loss", baseline="B", random_state=1)
-    assert not loss.higher_is_better
-    assert set(loss.pairs) == {(0, 1), (1, 2)}
+    assert set(loss.pairs) == {(0, 1), (1, 2)} and not loss.higher_is_better
     assert loss.between("A", "B").difference == pytest.approx(-one.difference)
-    alone = compare_evaluations(results["A"], results["B"], "AUC", random_state=1)
+    two = results["A"], results["B"]
+    alone = compare_evaluations(*two, "AUC", random_state=1)
     assert 3 * alone.p_value == pytest.approx(one.p_value, abs=1e-12)
-    check = compare_evaluations(results["A"], results["B"], "AUC", test="delong")
-    assert check.test == "DeLong"
-    assert check.difference == pytest.approx(alone.difference)
+    check = compare_evaluations(*two, "AUC", test="delong")
+    assert (check.test, check.difference) == ("DeLong", pytest.approx(alone.difference))
     # Nothing is left to say query by query.
-    assert np.isnan(compare_evaluations(results["A"], results["B"], "MRR").p_value)
+    assert np.isnan(compare_evaluations(*two, "MRR").p_value)
 
 
 def test_scores_are_compared_by_their_correlation():
@@ -255,22 +224,19 @@ def test_metrics_of_ranks_are_compared_query_by_query():
 
 
 def test_what_cannot_be_tested_is_refused():
-    once = equal_runs("once", 30, np.random.default_rng(5))
-    shared = equal_runs("both", 30, np.random.default_rng(5))
-    with pytest.raises(ValueError, match="30 and 30 judged pairs, or not the same"):
-        bootstrap_pairs([once[0], shared[0]], AUC())
-    with pytest.raises(ValueError, match="these share x items and y items"):
-        delong_pairs(shared, AUC())
-    with pytest.raises(ValueError, match=r"of the pooled AUC, got pAUC@0\.25"):
-        delong_pairs(once, PartialAUC())
-    one, other = map(evaluated, once)
-    with pytest.raises(ValueError, match=r"no test 'delon'\. Did you mean 'delong'"):
-        compare_evaluations(one, other, "AUC", test="delon")
-    with pytest.raises(ValueError, match="n_resamples"):
-        compare_evaluations(one, other, "AUC", n_resamples=0)
-
-
-def test_runs_that_say_the_same_are_level():
-    (run, _) = equal_runs("both", 60, np.random.default_rng(6))
-    found = bootstrap_pairs([run, run], AUC(), n_resamples=50)[0, 1]
-    assert (found.p_value, found.difference, found.low, found.high) == (1, 0, 0, 0)
+    once, shared = (equal_runs(k, 30, np.random.default_rng(5)) for k in ("once", "both"))
+    evaluations = [*map(evaluated, once)]
+    for ask, words in (
+        (lambda: bootstrap_pairs([once[0], shared[0]], AUC()), "30 and 30 judged pairs, or not"),
+        (lambda: bootstrap_pairs(once, MRR()), "MRR is not among the metrics"),
+        (lambda: delong_pairs(shared, AUC()), "these share x items and y items"),
+        (lambda: delong_pairs(once, PartialAUC()), r"of the pooled AUC, got pAUC@0\.25"),
+        (lambda: delong([1, 2], [1, 2, 3], [0, 1, 1]), "lengths"),
+        (lambda: delong([1, np.nan], [1, 2], [0, 1]), "lengths"),
+        (lambda: compare_evaluations(*evaluations, "AUC", test="delon"), "no test 'delon'. Did y"),
+        (lambda: compare_evaluations(*evaluations, "AUC", n_resamples=0), "n_resamples"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            ask()
+    assert delong([1, 2, 3, 4], [1, 2, 3, 4], [0, 0, 1, 1]).p_value == 1
+    assert np.isnan(delong([1, 2, 3], [3, 2, 1], [0, 0, 1]).p_value)

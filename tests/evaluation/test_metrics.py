@@ -10,7 +10,6 @@ from scipy.stats import pearsonr, spearmanr
 from simviz.evaluation import metrics
 from simviz.evaluation.metrics import (
     AUC,
-    DEFAULT_METRICS,
     ERR,
     MAP,
     MRR,
@@ -65,65 +64,61 @@ RANKING = Ranking([0, 2, 3], [0, 1, 0], [1, 2, 1], [1, 3, 0], [1, 1, 1], [5, 5])
 def test_name_shows_the_metric_and_reads_back(name):
     metric = NAMES[name]
     assert repr(metric) == str(metric) == metric.name == name
-    assert parse_metric(name) == metric
-    assert parse_metric(f"  {name.upper()} ") == metric
+    assert parse_metric(name) == parse_metric(f"  {name.upper()} ") == metric
+    assert metric.description.endswith(".") and "{" not in metric.description
+    assert metric.range == ((-1, 1) if metric.level == "scores" else (0, 1))
+    assert metric.higher_is_better == (not isinstance(metric, RankLoss))
+    assert [other for other in NAMES.values() if other == metric] == [metric]
+
+
+#: Names of stored runs, and those of trec_eval.
+MEANT = {
+    "NDCG@10": NDCG(10),
+    "ndcg": NDCG(None),
+    "NDCG@10 (linear)": NDCG(10, "linear"),
+    "NDCG@3 (exp2, jk)": NDCG(3, discount="jk"),
+    "NDCG@3 (linear, jk)": NDCG(3, "linear", "jk"),
+    "ndcg_cut_10": NDCG(10, "linear"),
+    "ndcg_cut.5": NDCG(5, "linear"),
+    "recall_100": Recall(100),
+    "P_5": Precision(5),
+    "map": MAP(),
+    "recip_rank": MRR(),
+    "success_1": TopOne(),
+    "success_5": Success(5),
+    "Rprec": RPrecision(),
+}
+
+
+def test_other_names_mean_what_they_meant():
+    assert {name: parse_metric(name) for name in MEANT} == MEANT
 
 
 @pytest.mark.parametrize(
-    ("name", "meant"),
+    ("y", "values", "options", "metric"),
     [
-        ("NDCG@10", NDCG(10)),
-        ("ndcg", NDCG(None)),
-        ("NDCG@10 (linear)", NDCG(10, "linear")),
-        ("NDCG@3 (exp2, jk)", NDCG(3, discount="jk")),
-        ("NDCG@3 (linear, jk)", NDCG(3, "linear", "jk")),
+        ([0, 1, 1], [1, 1, 1], {}, "MRR"),
+        ([0, 1, 1], [2, 2, 2], {}, "MRR"),
+        ([0, 1, 1], [2, 1, 1], {}, "NDCG@10"),
+        ([0, 1, 1], [1, -1, 1], {}, "AUC"),
+        ([0, 1, 1], [2, -1, 1], {}, "NDCG@10"),
+        ([0, 1, 2], [2, 1, -1], {}, "NDCG@10"),
+        ([0, 1, 1], [0.2, 0.7, 0.1], {"kind": "score"}, "Spearman"),
     ],
 )
-def test_names_of_stored_runs_mean_what_they_meant(name, meant):
-    assert parse_metric(name) == meant
-
-
-def test_the_gain_changes_the_value_that_a_name_stands_for():
-    one, other = (parse_metric(f"NDCG@3 ({gain} gain)") for gain in ("exponential", "linear"))
-    assert one.per_query(RANKING)[0] != other.per_query(RANKING)[0]
-
-
-@pytest.mark.parametrize(
-    ("values", "options", "metric"),
-    [
-        ([1, 1, 1], {}, "MRR"),
-        ([2, 2, 2], {}, "MRR"),
-        ([2, 1, 1], {}, "NDCG@10"),
-        ([1, -1, 1], {}, "AUC"),
-        ([2, -1, 1], {}, "NDCG@10"),
-        ([0.2, 0.7, 0.1], {"kind": "score"}, "Spearman"),
-    ],
-)
-def test_what_to_look_at_first(values, options, metric):
+def test_what_to_look_at_first(y, values, options, metric):
     # The first two pairs have one query.
-    relevance = Relevance.from_pairs([0, 0, 1], [0, 1, 1], values, shape=(2, 2), **options)
+    relevance = Relevance.from_pairs([0, 0, 1], y, values, shape=(2, 3), **options)
     assert default_metric(relevance) == parse_metric(metric)
 
 
 def test_grades_of_single_candidates_give_nothing_to_rank():
-    alone = Relevance.from_pairs([0, 1, 2], [0, 1, 2], [2, 1, -1], shape=(3, 3))
+    alone, again = (
+        Relevance.from_pairs([0, 1, 2], y, [2, 1, -1], shape=(3, 3))
+        for y in ([0, 1, 2], [0, 1, 1])
+    )
     assert default_metric(alone) == AUC()
-    again = Relevance.from_pairs([0, 1, 2], [0, 1, 1], [2, 1, -1], shape=(3, 3))
     assert default_metric(again) == NDCG(10)  # the second y item has two
-
-
-def test_metrics_are_values():
-    assert len({*NAMES.values(), Precision(5), NDCG(3), AUC()}) == len(NAMES)
-    assert AUC() != RankLoss()
-    assert Pearson() != Spearman()
-
-
-@pytest.mark.parametrize("metric", NAMES.values(), ids=str)
-def test_every_metric_describes_itself(metric):
-    assert metric.description.endswith(".")
-    assert "{" not in metric.description
-    assert metric.range == ((-1, 1) if metric.level == "scores" else (0, 1))
-    assert metric.higher_is_better == (not isinstance(metric, RankLoss))
 
 
 @pytest.mark.parametrize(
@@ -192,25 +187,23 @@ def test_values_per_query():
 
 def test_pooled_metrics_read_the_roc():
     roc = Roc.from_scores([3, 2, 1, 0], [True, False, True, False])
-    assert AUC().of_roc(roc) == 0.75
-    assert RankLoss().of_roc(roc) == 0.25
+    assert (AUC().of_roc(roc), RankLoss().of_roc(roc)) == (0.75, 0.25)
     assert PartialAUC(0.5).of_roc(roc) == pytest.approx(0.5)
     standardized = roc.partial_auc(0.5, standardized=True)
     assert PartialAUC(0.5, standardized=True).of_roc(roc) == pytest.approx(standardized)
 
 
-def test_each_metric_answers_for_its_own_level_only():
-    roc = Roc.from_scores([1, 0], [True, False])
-    for metric in NAMES.values():
-        refused = {
-            "query": lambda m=metric: m.per_query(RANKING),
-            "roc": lambda m=metric: m.of_roc(roc),
-            "scores": lambda m=metric: m.of_scores(np.arange(3.0), np.arange(3.0)),
-        }
-        refused.pop(metric.level)()
-        for ask in refused.values():
-            with pytest.raises(ValueError, match=r"pools|not computed|does not compare"):
-                ask()
+@pytest.mark.parametrize("metric", [TopOne(), AUC(), AUC("query"), Spearman()], ids=str)
+def test_each_metric_answers_for_its_own_level_only(metric):
+    asked = {
+        "query": lambda: metric.per_query(RANKING),
+        "roc": lambda: metric.of_roc(Roc.from_scores([1, 0], [True, False])),
+        "scores": lambda: metric.of_scores(np.arange(3.0), np.arange(3.0)),
+    }
+    asked.pop(metric.level)()
+    for ask in asked.values():
+        with pytest.raises(ValueError, match=r"pools|not computed|does not compare"):
+            ask()
 
 
 def test_correlations_equal_scipy_and_a_constant_prediction_is_chance():
@@ -223,28 +216,6 @@ def test_correlations_equal_scipy_and_a_constant_prediction_is_chance():
         assert metric.of_scores(judged, np.full(50, 0.3)) == 0
         assert math.isnan(metric.of_scores(np.ones(50), predicted))
         assert math.isnan(metric.of_scores(judged[:1], predicted[:1]))
-
-
-def test_defaults_cover_ranks_and_pairs():
-    assert {metric.level for metric in DEFAULT_METRICS} == {"query", "roc"}
-
-
-@pytest.mark.parametrize(
-    ("name", "meant"),
-    [
-        ("ndcg_cut_10", NDCG(10, "linear")),
-        ("ndcg_cut.5", NDCG(5, "linear")),
-        ("recall_100", Recall(100)),
-        ("P_5", Precision(5)),
-        ("map", MAP()),
-        ("recip_rank", MRR()),
-        ("success_1", TopOne()),
-        ("success_5", Success(5)),
-        ("Rprec", RPrecision()),
-    ],
-)
-def test_names_of_trec_eval_mean_what_they_mean_there(name, meant):
-    assert parse_metric(name) == meant
 
 
 @pytest.mark.parametrize(

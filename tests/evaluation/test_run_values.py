@@ -79,19 +79,21 @@ def _file(path, rows):
 
 
 def test_answers_that_nobody_judged_can_be_left_out(folder, tmp_path):
-    lines = (folder / "a.trec").read_text().splitlines()
-    judged = map(str.split, (folder / "qrels.txt").read_text().splitlines())
-    pairs = {(query, document) for query, _, document, _ in judged}
-    kept = [line for line in lines if (line.split()[0], line.split()[2]) in pairs]
+    run, qrels = folder / "a.trec", folder / "qrels.txt"
+    judged = {tuple(line.split()[0:3:2]) for line in qrels.read_text().splitlines()}
+    lines = run.read_text().splitlines()
+    kept = [line for line in lines if tuple(line.split()[0:3:2]) in judged]
     assert 0 < len(kept) < len(lines)
     short = _file(tmp_path / "short.trec", kept)
     for metric in ("NDCG@10", "MAP", "P@5"):
-        runs, qrels = [folder / "a.trec"], folder / "qrels.txt"
-        found = read_run_values(runs, qrels, metric, judged_only=True)
+        found = read_run_values([run], qrels, metric, judged_only=True)
         alone = read_run_values([short], qrels, metric)
         np.testing.assert_array_equal(found.values["a"], alone.values["short"])
         assert found.judged == {"a": 1.0}
         assert found.upper_bounds["a"] in (None, pytest.approx(found.values["a"].mean()))
+    for metric in ("MAP", "Rprec"):  # of precision at relevant ranks nothing is the most
+        found = read_run_values([run], qrels, metric)
+        assert found.upper_bounds == {"a": None} and 0 < found.judged["a"] < 1
 
 
 def test_answers_that_are_the_query_itself_can_be_left_out(tmp_path):
@@ -103,70 +105,67 @@ def test_answers_that_are_the_query_itself_can_be_left_out(tmp_path):
     assert read_run_values([run], qrels, "MRR").values["run"].tolist() == [0.5, 1]
 
 
-def test_values_have_no_documents_to_leave_out(tmp_path):
-    table = _file(tmp_path / "values.csv", ["id,a,b", "q,1,2", "r,2,3"])
-    with pytest.raises(ValueError, match="Values list no documents"):
-        read_run_values([table], judged_only=True)
-
-
 @pytest.mark.parametrize(
     "metric", ["P@3", "recall@3", "top-1", "success@2", "MRR", "MRR@2", "ERR@3", "NDCG@3", "NDCG"]
 )
 @pytest.mark.parametrize("seed", range(3))
 def test_no_judgment_of_open_answers_passes_the_most(metric, seed, tmp_path):
     rng = np.random.default_rng(seed)
-    run = [f"q Q0 d{d} 1 {rng.integers(4)} r" for d in range(5)]
-    path, known = _file(tmp_path / "run", run), ["q 0 d0 2", "q 0 d9 1", "q 0 d1 0"][seed % 2 :]
-    bound = read_run_values([path], _file(tmp_path / "q", known), metric).upper_bounds["run"]
-    values = []
-    judged = {line.split()[2] for line in known}
-    still = [f"d{d}" for d in range(5) if f"d{d}" not in judged]
-    highest = max(int(line.split()[3]) for line in known)
-    for grades in itertools.product(range(highest + 1), repeat=len(still)):
-        more = [f"q 0 {d} {g}" for d, g in zip(still, grades, strict=True)]
-        qrels = _file(tmp_path / "more", [*known, *more])
-        values.append(read_run_values([path], qrels, metric).values["run"][0])
+    path = _file(tmp_path / "run", [f"q Q0 d{d} 1 {rng.integers(4)} r" for d in range(5)])
+
+    def measured(judged):
+        return read_run_values([path], _file(tmp_path / "qrels", judged), metric)
+
+    known = ["q 0 d0 2", "q 0 d9 1", "q 0 d1 0"][seed % 2 :]
+    still = sorted({f"d{d}" for d in range(5)} - {line.split()[2] for line in known})
+    grades = itertools.product(range(1 + max(int(line[-1]) for line in known)), repeat=len(still))
+    bound = measured(known).upper_bounds["run"]
+    most = max(
+        measured(known + [f"q 0 {d} {g}" for d, g in zip(still, some, strict=True)]).values["run"][
+            0
+        ]
+        for some in grades
+    )
     if metric.startswith(("NDCG", "recall")):
-        assert max(values) <= bound + 1e-12 and bound <= 1
+        assert most <= bound + 1e-12 and bound <= 1
     else:
-        assert max(values) == pytest.approx(bound)
-
-
-def test_of_precision_at_relevant_ranks_nothing_is_the_most(folder):
-    for metric in ("MAP", "Rprec"):
-        found = read_run_values([folder / "a.trec"], folder / "qrels.txt", metric)
-        assert found.upper_bounds == {"a": None} and 0 < found.judged["a"] < 1
-
-
-def test_unknown_metrics_name_what_runs_can_be_asked(folder):
-    with pytest.raises(ValueError, match="Known: top-1") as refused:
-        read_run_values([folder / "a.trec"], folder / "qrels.txt", "NDGC@10")
-    assert "pAUC" not in str(refused.value) and "Spearman" not in str(refused.value)
+        assert most == pytest.approx(bound)
 
 
 def test_white_space_tables_and_packed_files_are_the_same_run(folder, tmp_path):
-    text = (folder / "a.trec").read_text()
-    (tmp_path / "wide.trec").write_text(text.replace(" ", "   "))
-    (tmp_path / "tabs.txt.gz").write_bytes(gzip.compress(text.replace(" ", "\t").encode()))
+    text, judged = ((folder / name).read_text() for name in ("a.trec", "qrels.txt"))
     rows = [line.split() for line in text.splitlines()]
     table = "score,query,docid\n" + "".join(f"{row[4]},{row[0]},{row[2]}\n" for row in rows)
-    (tmp_path / "table.csv").write_text(table)
-    qrels = [line.split() for line in (folder / "qrels.txt").read_text().splitlines()]
+    qrels = [line.split() for line in judged.splitlines()]
     beir = "query-id\tcorpus-id\tscore\n" + "".join(f"{q}\t{d}\t{g}\n" for q, _, d, g in qrels)
-    (tmp_path / "test.tsv").write_text(beir)
-    runs = [folder / "a.trec", *(tmp_path / f for f in ("wide.trec", "tabs.txt.gz", "table.csv"))]
-    for judged in (folder / "qrels.txt", tmp_path / "test.tsv"):
-        found = read_run_values(runs, judged)
+    lines = ({"query-id": q, "corpus-id": d, "score": int(g)} for q, _, d, g in qrels)
+    files = {
+        "a.trec": text,
+        "wide.trec": text.replace(" ", "   "),
+        "tabs.txt.gz": text.replace(" ", "\t"),
+        "table.csv": table,
+        "qrels.txt.gz": judged,
+        "test.tsv": beir,
+        "test.tsv.gz": beir,
+        "qrels.jsonl.gz": "".join(json.dumps(line) + "\n" for line in lines),
+        "values.csv.gz": "query,A,B\na,1,0.5\nb,0,0.25\n",
+    }
+    for name, held in files.items():
+        pack = gzip.compress if name.endswith("gz") else bytes
+        (tmp_path / name).write_bytes(pack(held.encode()))
+    wanted = read_run_values([folder / "a.trec"], folder / "qrels.txt").values["a"]
+    for name in [*files][4:8]:
+        found = read_run_values([tmp_path / run for run in [*files][:4]], tmp_path / name)
         assert found.metric == "NDCG@10 (linear gain)"
         assert list(found.values) == ["a", "wide", "tabs", "table"]
         for values in found.values.values():
-            np.testing.assert_array_equal(values, found.values["a"])
+            np.testing.assert_array_equal(values, wanted)
+    assert read_run_values([tmp_path / "values.csv.gz"]).values["B"].tolist() == [0.5, 0.25]
 
 
 def test_equal_scores_count_with_the_mean_over_their_orders(tmp_path):
-    (tmp_path / "q.txt").write_text("q 0 b 1\n")
-    (tmp_path / "run").write_text("".join(f"q Q0 {d} 1 0.5 r\n" for d in "abc"))
-    found = read_run_values([tmp_path / "run"], tmp_path / "q.txt", "MRR")
+    run = _file(tmp_path / "run", [f"q Q0 {d} 1 0.5 r" for d in "abc"])
+    found = read_run_values([run], _file(tmp_path / "q.txt", ["q 0 b 1"]), "MRR")
     assert found.values["run"][0] == pytest.approx((1 + 1 / 2 + 1 / 3) / 3)
     assert "trec_eval sorts by id" in found.notes[0]
 
@@ -266,40 +265,35 @@ def test_pipes_are_read_once_and_called_by_what_they_hold(tmp_path):
         os.close(end)
 
 
-def test_packed_judgments_and_values_are_read(folder, tmp_path):
-    wanted = read_run_values([folder / "a.trec"], folder / "qrels.txt").values["a"]
-    rows = [line.split() for line in (folder / "qrels.txt").read_text().splitlines()]
-    lines = [{"query-id": q, "corpus-id": d, "score": int(g)} for q, _, d, g in rows]
-    beir = "query-id\tcorpus-id\tscore\n" + "".join(f"{q}\t{d}\t{g}\n" for q, _, d, g in rows)
-    for name, text in (
-        ("qrels.txt.gz", (folder / "qrels.txt").read_text()),
-        ("test.tsv.gz", beir),
-        ("qrels.jsonl.gz", "".join(json.dumps(line) + "\n" for line in lines)),
-    ):
-        (tmp_path / name).write_bytes(gzip.compress(text.encode()))
-        found = read_run_values([folder / "a.trec"], tmp_path / name)
-        np.testing.assert_array_equal(found.values["a"], wanted)
-    (tmp_path / "values.csv.gz").write_bytes(gzip.compress(b"query,A,B\na,1,0.5\nb,0,0.25\n"))
-    assert read_run_values([tmp_path / "values.csv.gz"]).values["B"].tolist() == [0.5, 0.25]
+#: Files, judgments (none, or those of the runs), a metric and options; and what is said.
+UNREADABLE = [
+    (["a.trec"], True, "AUC", {}, "asks about documents that runs do not list"),
+    (["a.trec"], True, "NDGC@10", {}, "Known: top-1"),
+    (["other.trec"], True, None, {}, "answers no query"),
+    (["a.trec"], False, None, {}, "TREC run.*--qrels"),
+    (["long.csv"], False, None, {}, "--qrels"),
+    (["values.csv"], False, None, {"judged_only": True}, "Values list no documents"),
+    (["a.trec"], True, "MRR", {"fuse": True}, "Two runs or more are fused"),
+    (["a.trec", "b.trec"], True, "Judged@10", {"fuse": True}, "Two runs or more are fused"),
+    (["a.trec"], False, None, {"fuse": True}, "cannot be fused"),
+]
 
 
-def test_what_cannot_be_read_is_named(folder, tmp_path):
-    with pytest.raises(ValueError, match="asks about documents that runs do not list"):
-        read_run_values([folder / "a.trec"], folder / "qrels.txt", "AUC")
-    (tmp_path / "other.trec").write_text("x1 Q0 d1 1 0.5 r\n")
-    with pytest.raises(DatasetError, match="answers no query"):
-        read_run_values([tmp_path / "other.trec"], folder / "qrels.txt")
-    with pytest.raises(DatasetError, match=r"TREC run.*--qrels"):
-        read_run_values([folder / "a.trec"])
-    (tmp_path / "long.csv").write_text("query,document,score\na,b,1\na,c,2\n")
-    with pytest.raises(DatasetError, match="--qrels"):
-        read_run_values([tmp_path / "long.csv"])
+@pytest.mark.parametrize(("names", "with_qrels", "metric", "options", "said"), UNREADABLE)
+def test_what_cannot_be_read_is_named(folder, names, with_qrels, metric, options, said):
+    _file(folder / "other.trec", ["x1 Q0 d1 1 0.5 r"])
+    _file(folder / "long.csv", ["query,document,score", "a,b,1", "a,c,2"])
+    _file(folder / "values.csv", ["id,a,b", "q,1,2", "r,2,3"])
+    qrels = folder / "qrels.txt" if with_qrels else None
+    with pytest.raises((DatasetError, ValueError), match=said) as refused:
+        read_run_values([folder / name for name in names], qrels, metric, **options)
+    assert "pAUC" not in str(refused.value) and "Spearman" not in str(refused.value)
 
 
 def test_values_of_tables_are_shared_by_their_first_column(tmp_path):
-    (tmp_path / "wide.csv").write_text("query,A,B\na,1,0.5\nb,0,0.25\nc,1,\n")
-    (tmp_path / "one.csv").write_text("query,value\nb,0.75\na,0.125\n")
-    found = read_run_values([tmp_path / "wide.csv", tmp_path / "one.csv"])
+    wide = _file(tmp_path / "wide.csv", ["query,A,B", "a,1,0.5", "b,0,0.25", "c,1,"])
+    one = _file(tmp_path / "one.csv", ["query,value", "b,0.75", "a,0.125"])
+    found = read_run_values([wide, one])
     assert found.queries == ("a", "b")
     values = {name: values.tolist() for name, values in found.values.items()}
     assert values == {"A": [1, 0], "B": [0.5, 0.25], "one": [0.125, 0.75]}
@@ -311,8 +305,8 @@ def test_tasks_of_mteb_are_values(tmp_path):
         place = tmp_path / f"org__{model}" / "revision"
         place.mkdir(parents=True)
         (place / "model_meta.json").write_text(json.dumps({"name": f"org/{model}"}))
+        rows = [{"main_score": s + shift, "ndcg_at_10": shift} for s in (0.25, 0.5)]
         for task in ("Banking77", "STS12"):
-            rows = [{"main_score": s + shift, "ndcg_at_10": shift} for s in (0.25, 0.5)]
             tree = {"task_name": task, "scores": {"test": rows}}
             (place / f"{task}.json").write_text(json.dumps(tree))
     found = read_run_values([tmp_path])
@@ -369,33 +363,19 @@ def test_values_of_a_sum_are_those_of_the_folds(folder, monkeypatch):
 
 
 def test_a_sum_is_measured_on_queries_that_did_not_choose_its_weights(tmp_path):
-    rng = np.random.default_rng(0)
-    n = 60
-    noise = rng.standard_normal((2, n, n))
-    tables = [np.eye(n) * 2 + table for table in noise]
-    runs = [
-        _written(tmp_path / f"{name}.trec", [{f"d{j}": s for j, s in enumerate(r)} for r in table])
-        for name, table in zip("ab", tables, strict=True)
-    ]
-    qrels = _file(tmp_path / "qrels", [f"q{i} 0 d{i} 1" for i in range(n)])
+    rng, runs, scaled = np.random.default_rng(0), [], []
+    for name in "ab":
+        table = 2 * np.eye(60) + rng.standard_normal((60, 60))
+        scores = [{f"d{j}": s for j, s in enumerate(row)} for row in table]
+        runs.append(_written(tmp_path / f"{name}.trec", scores))
+        scaled.append((table - table.min(1, keepdims=True)) / np.ptp(table, axis=1)[:, None])
+    qrels = _file(tmp_path / "qrels", [f"q{i} 0 d{i} 1" for i in range(60)])
     found = read_run_values(runs, qrels, "MRR", fuse=True)
     means = {name: values.mean() for name, values in found.values.items()}
     assert means["weighted sum"] > max(means["a"], means["b"]) + 0.02
     assert means["RRF"] > max(means["a"], means["b"])
     said = next(note for note in found.notes if note.startswith("Weighted sum, chosen on all"))
     assert " a" in said and " b" in said and "5 folds" in said
-    scaled = [(t - t.min(1, keepdims=True)) / np.ptp(t, axis=1)[:, None] for t in tables]
-    by_share = []
-    for share in np.linspace(0, 1, 11):
-        summed = (1 - share) * scaled[0] + share * scaled[1]
-        by_share.append((1 / (summed >= np.diag(summed)[:, None]).sum(axis=1)).mean())
-    assert means["weighted sum"] <= max(by_share) + 1e-9
-
-
-@pytest.mark.parametrize(("metric", "runs"), [("Judged@10", "ab"), ("MRR", "a")])
-def test_what_cannot_be_fused_says_so(folder, metric, runs):
-    paths = [folder / f"{run}.trec" for run in runs]
-    with pytest.raises(ValueError, match="Two runs or more are fused"):
-        read_run_values(paths, folder / "qrels.txt", metric, fuse=True)
-    with pytest.raises(ValueError, match="cannot be fused"):
-        read_run_values(paths, fuse=True)
+    sums = [(1 - share) * scaled[0] + share * scaled[1] for share in np.linspace(0, 1, 11)]
+    best = max((1 / (s >= np.diag(s)[:, None]).sum(axis=1)).mean() for s in sums)
+    assert means["weighted sum"] <= best + 1e-9

@@ -65,38 +65,30 @@ def test_a_pair_at_the_threshold_passes_and_none_below(dtype):
     assert choose_threshold(table, items, items, false_alarm_rate=0.5) == 0.375
     assert 0.5 < choose_threshold(table, items, items, false_alarm_rate=0.4) < 0.500001
 
-
-def test_equal_scores_pass_together_or_not_at_all():
-    ones = np.ones((30, 40), dtype=np.float32)
-    threshold = choose_threshold(Table(ones), X, Y, sp.csr_array(GRADES))
-    assert threshold > 1
-    point = operating_point(Table(ones), X, Y, sp.csr_array(GRADES), threshold=threshold)
-    assert point.recall.value == point.false_alarm_rate.value == 0
+    # Where nothing passes, an item counts once.
+    none = operating_point(table, items, items, threshold=2.0)
+    assert none.recall[:2] == none.false_alarm_rate[:2] == (0.0, 0.0)
+    assert none.recall.high == pytest.approx(stats.beta.ppf(0.975, 1, 3))
+    assert np.isnan(none.precision.value)
 
 
 @pytest.mark.parametrize("unjudged", ["negative", "ignore"])
 def test_shares_are_those_of_all_scores(unjudged):
     relevance = Relevance(sp.csr_array(GRADES), unjudged=unjudged)
     scores = np.concatenate(list(VectorScorer().iter_similarity(X, Y))).round(1)
-    point = operating_point(Table(scores), X, Y, relevance, threshold=0.2, block_size=8)
+    point, even = (
+        operating_point(Table(scores), X, Y, relevance, threshold=0.2, block_size=8, **how)
+        for how in ({}, {"prevalence": 0.5})
+    )
     others = (GRADES < 0) if unjudged == "ignore" else (GRADES <= 0)
     passing, relevant = scores >= 0.2, GRADES > 0
-    assert point.false_alarm_rate.value == pytest.approx(passing[others].mean())
-    assert point.recall.value == pytest.approx(passing[relevant].mean())
+    recall, rate = passing[relevant].mean(), passing[others].mean()
     hits, alarms = (passing & relevant).sum(), (passing & others).sum()
-    assert point.precision.value == pytest.approx(hits / (hits + alarms))
+    shares = point.recall, point.false_alarm_rate, point.precision, even.precision
+    wanted = [recall, rate, hits / (hits + alarms), recall / (recall + rate)]
+    assert [share.value for share in shares] == pytest.approx(wanted)
+    assert all(0 <= share.low < share.value < share.high <= 1 for share in shares)
     assert point.prevalence == pytest.approx(relevant.sum() / (relevant.sum() + others.sum()))
-    for share in (point.false_alarm_rate, point.recall, point.precision):
-        assert 0 <= share.low < share.value < share.high <= 1
-
-
-def test_precision_follows_the_prevalence():
-    point = operating_point(
-        VectorScorer(), X, Y, sp.csr_array(GRADES), threshold=0.2, prevalence=0.5
-    )
-    recall, rate = point.recall.value, point.false_alarm_rate.value
-    assert point.precision.value == pytest.approx(recall / (recall + rate))
-    assert point.precision.low < point.precision.value < point.precision.high
 
 
 def test_independent_pairs_get_the_interval_of_clopper_and_pearson():
@@ -108,91 +100,59 @@ def test_independent_pairs_get_the_interval_of_clopper_and_pearson():
     assert (recall.low, recall.high) == pytest.approx((wanted.low, wanted.high), abs=1e-3)
 
 
-def test_intervals_hold_where_pairs_of_one_item_are_alike():
-    """Of 200 draws of queries and candidates about 95 % enclose the true rate."""
-    truth = 1 - stats.norm.cdf(1.5 / np.sqrt(3))
-    held, plain = 0, 0
+@pytest.mark.parametrize(
+    ("shape", "of_unit", "with_groups", "low", "high", "most"),
+    [
+        ((40, 50), None, False, 180, 200, 99),  # pairs of one item are alike
+        ((60, 60), np.arange(60), False, 184, 198, 179),  # and mates are hubs together
+        ((150, 150), np.arange(150) // 5, True, 180, 198, 119),  # and items of a group
+    ],
+)
+def test_intervals_hold_where_pairs_are_alike(shape, of_unit, with_groups, low, high, most):
+    """Of 200 draws about 95 % enclose the true rate; fewer do if what is alike is not told."""
+    truth, held, plain = 1 - stats.norm.cdf(1.5 / np.sqrt(3)), 0, 0
+    x, y = (np.zeros((n, 1)) for n in shape)
+    judged = -np.ones(shape) if of_unit is None else np.eye(*shape) - (of_unit[:, None] != of_unit)
+    groups = {"groups": {"x": of_unit, "y": of_unit}} if with_groups else {}
+    others, untold = (
+        Relevance(sp.csr_array(matrix), unjudged="ignore")
+        for matrix in (judged, np.where(judged > 0, 0, judged))
+    )
     for seed in range(200):
         draw = np.random.default_rng(seed)
-        parts = [draw.standard_normal(shape) for shape in ((40, 1), (1, 50), (40, 50))]
-        scores = parts[0] + parts[1] + parts[2]
-        others = Relevance(sp.csr_array(-np.ones((40, 50))), unjudged="ignore")
-        sides = np.zeros((40, 1)), np.zeros((50, 1)), others
-        share = operating_point(Table(scores), *sides, threshold=1.5).false_alarm_rate
+        if of_unit is None:
+            parts = draw.standard_normal((shape[0], 1)), draw.standard_normal(shape[1])
+        else:
+            drawn = draw.standard_normal(shape[0])[of_unit]
+            parts = drawn[:, None], drawn
+        table = Table(sum(parts) + draw.standard_normal(shape))
+        point = operating_point(table, x, y, others, threshold=1.5, **groups)
+        share = point.false_alarm_rate
         held += share.low <= truth <= share.high
-        binomial = stats.binomtest(round(share.value * 2000), 2000).proportion_ci()
-        plain += binomial.low <= truth <= binomial.high
-    assert 180 <= held <= 200
-    assert plain < 100
-
-
-def held_of_200(n, of_unit, **options):
-    """Of 200 draws of n pairs, those whose intervals hold the true rate: with `options`, without.
-
-    A score is the sum of what is drawn for the unit of each item, and of noise.
-    """
-    truth, found = 1 - stats.norm.cdf(1.5 / np.sqrt(3)), np.zeros(2, dtype=int)
-    x, y, unit = np.zeros((n, 1)), np.zeros((n, 1)), of_unit(np.arange(n))
-    others = np.eye(n) - (unit[:, None] != unit)
-    for seed in range(200):
-        draw = np.random.default_rng(seed)
-        drawn = draw.standard_normal(n)[unit]
-        scores = drawn[:, None] + drawn + draw.standard_normal((n, n))
-        for i, (judged, more) in enumerate(((others, options), (others - np.eye(n), {}))):
-            relevance = Relevance(sp.csr_array(judged), unjudged="ignore")
-            share = operating_point(Table(scores), x, y, relevance, threshold=1.5, **more)
-            found[i] += share.false_alarm_rate.low <= truth <= share.false_alarm_rate.high
-    return found
-
-
-def test_intervals_hold_where_mates_are_hubs_together():
-    with_mates, without = held_of_200(60, lambda i: i)
-    assert 184 <= with_mates <= 198
-    assert without < 180
-
-
-def test_intervals_hold_where_items_of_a_group_are_alike():
-    pages = np.arange(150) // 5
-    with_groups, without = held_of_200(150, lambda i: i // 5, groups={"x": pages, "y": pages})
-    assert 180 <= with_groups <= 198
-    assert without < 120
-
-
-def test_copies_in_groups_tell_hardly_more_than_one_of_each():
-    scores = np.random.default_rng(4).standard_normal((20, 25))
-    pages = {"x": np.arange(60) // 3, "y": [f"page {i // 2}" for i in range(50)]}
-
-    def interval(n_x, n_y, groups=None):
-        others = Relevance(sp.csr_array(-np.ones((20 * n_x, 25 * n_y))), unjudged="ignore")
-        copies = Table(scores.repeat(n_x, axis=0).repeat(n_y, axis=1))
-        x, y = np.zeros((20 * n_x, 1)), np.zeros((25 * n_y, 1))
-        point = operating_point(copies, x, y, others, threshold=1.0, groups=groups)
-        return point.false_alarm_rate
-
-    once = interval(1, 1)
-    widths = [share.high - share.low for share in (once, interval(3, 2), interval(3, 2, pages))]
-    assert widths[1] < 0.8 * widths[0]
-    assert widths[0] <= widths[2] < 1.5 * widths[0]
-
-
-def test_where_nothing_passes_an_item_counts_once():
-    point = operating_point(VectorScorer(), X, X, threshold=2.0)
-    assert point.recall[:2] == point.false_alarm_rate[:2] == (0.0, 0.0)
-    assert point.recall.high == pytest.approx(stats.beta.ppf(0.975, 1, 30))
-    assert np.isnan(point.precision.value)
+        if of_unit is None:
+            share = stats.binomtest(round(share.value * 2000), 2000).proportion_ci()
+        else:
+            share = operating_point(table, x, y, untold, threshold=1.5).false_alarm_rate
+        plain += share[-2] <= truth <= share[-1]
+    assert low <= held <= high
+    assert plain <= most
 
 
 def test_what_cannot_be_is_refused():
-    with pytest.raises(ValueError, match="got 2"):
-        choose_threshold(VectorScorer(), X, Y, sp.csr_array(GRADES), false_alarm_rate=2)
-    with pytest.raises(ValueError, match="No pair counts as not relevant"):
-        choose_threshold(VectorScorer(), X[:1], Y[:1])
-    with pytest.raises(ValueError, match="prevalence"):
-        operating_point(VectorScorer(), X, X, threshold=0.5, prevalence=1.0)
-    with pytest.raises(ValueError, match="for 30 items"):
-        operating_point(VectorScorer(), X, X, threshold=0.5, groups={"x": [1, 2]})
-    with pytest.raises(ValueError, match="confidence=1"):
-        operating_point(VectorScorer(), X, X, threshold=0.5, confidence=1)
+    sides = VectorScorer(), X, X
+    for ask, words in (
+        (lambda: choose_threshold(*sides, false_alarm_rate=2), "got 2"),
+        (lambda: choose_threshold(sides[0], X[:1], Y[:1]), "No pair counts as not relevant"),
+        (lambda: operating_point(*sides, threshold=0.5, prevalence=1.0), "prevalence"),
+        (lambda: operating_point(*sides, threshold=0.5, groups={"x": [1, 2]}), "for 30 items"),
+        (lambda: operating_point(*sides, threshold=0.5, confidence=1), "confidence=1"),
+        (lambda: errors_at(*sides, threshold=0.5, k=0), "positive"),
+        (lambda: errors_at(*sides, threshold=float("nan")), "NaN"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            ask()
+    with pytest.raises(JobCancelled):
+        errors_at(*sides, threshold=0.5, callback=lambda *a: True)
 
 
 @pytest.mark.parametrize("unjudged", ["negative", "ignore"])
@@ -202,23 +162,11 @@ def test_counts_and_pairs_are_those_of_all_scores(unjudged, threshold):
     scores = np.concatenate(list(VectorScorer().iter_similarity(X, Y))).round(1)
     found = errors_at(Table(scores), X, Y, relevance, threshold=threshold, k=7, block_size=8)
     counted = GRADES != 0 if unjudged == "ignore" else np.ones_like(GRADES, dtype=bool)
-    passing = (scores >= threshold) & counted
-    assert found.n_passing == passing.sum()
-    assert found.n_true_positives == (passing & (GRADES > 0)).sum()
-    assert found.n_relevant == (GRADES > 0).sum()
-    for pairs, mask in (
-        (found.false_alarms, passing & (GRADES <= 0)),
-        (found.misses, (scores < threshold) & (GRADES > 0)),
-    ):
+    passing, relevant = (scores >= threshold) & counted, GRADES > 0
+    counts = found.n_passing, found.n_true_positives, found.n_relevant
+    assert counts == (passing.sum(), (passing & relevant).sum(), relevant.sum())
+    alarms, misses = passing & ~relevant, (scores < threshold) & relevant
+    for pairs, mask in ((found.false_alarms, alarms), (found.misses, misses)):
         np.testing.assert_allclose(pairs.score, np.sort(scores[mask])[::-1][:7])
         assert mask[pairs.x, pairs.y].all()
         np.testing.assert_allclose(scores[pairs.x, pairs.y], pairs.score)
-
-
-def test_listing_errors_can_be_stopped_and_refuses_what_does_not_fit():
-    with pytest.raises(JobCancelled):
-        errors_at(VectorScorer(), X, X, threshold=0.5, callback=lambda *a: True)
-    with pytest.raises(ValueError, match="positive"):
-        errors_at(VectorScorer(), X, X, threshold=0.5, k=0)
-    with pytest.raises(ValueError, match="NaN"):
-        errors_at(VectorScorer(), X, X, threshold=float("nan"))
