@@ -78,49 +78,34 @@ class _ExactCosine:
 
 @pytest.mark.parametrize(("dtype", "rounding"), [(np.float64, 1e-12), (np.float32, 1e-6)])
 @pytest.mark.parametrize("unjudged", ["negative", "ignore"])
-def test_real_vectors_equal_separate_evaluations(unjudged, dtype, rounding):
+@pytest.mark.parametrize("entries", [2**23, 3000])
+def test_real_vectors_equal_separate_evaluations(unjudged, dtype, rounding, entries, monkeypatch):
+    monkeypatch.setattr(simviz.evaluation._blocks, "BLOCK_ENTRIES", entries)
+    monkeypatch.setattr(simviz.evaluation.curves, "BLOCK_ENTRIES", entries)
     rng = np.random.default_rng(1)
     X = rng.standard_normal((150, 40)).astype(dtype)
     Y = (X[:120] + 2 * rng.standard_normal((120, 40))).astype(dtype)
-    judged = sp.random_array((150, 120), density=0.1, rng=rng).tolil()
-    judged.setdiag(1)
-    judged = judged.tocsr()
-    judged.data[rng.random(judged.nnz) < 0.5] *= -1
-    relevance = Relevance(judged, unjudged)
+    judged = np.where(rng.random((150, 120)) < 0.1, rng.choice([-1.0, 1.0], (150, 120)), 0.0)
+    np.fill_diagonal(judged, 1.0)
+    relevance = Relevance(sp.csr_array(judged), unjudged)
     curve = dimension_curve(X, Y, relevance, [40, 3, 11])
     assert curve.dimensions == (3, 11, 40)
     assert curve.pool == ("judged" if unjudged == "ignore" else "split")
-    for k, value in zip(curve.dimensions, curve.values(), strict=True):
+    for i, k in enumerate(curve.dimensions):
         separate = evaluate(VectorScorer(), X[:, :k], Y[:, :k], relevance, ["MRR"])
-        assert value == pytest.approx(separate.value("MRR"), abs=rounding)
-
-
-def test_a_judged_pool_is_counted_in_pieces(monkeypatch):
-    rng = np.random.default_rng(2)
-    X, Y = rng.standard_normal((2, 30, 5))
-    relevance = Relevance(sp.csr_array(np.sign(rng.standard_normal((30, 30)))))
-    whole = dimension_curve(X, Y, relevance, [2, 5], metric=AUC("query"))
-    monkeypatch.setattr(simviz.evaluation._blocks, "BLOCK_ENTRIES", 50)
-    monkeypatch.setattr(simviz.evaluation.curves, "BLOCK_ENTRIES", 300)
-    pieces = dimension_curve(X, Y, relevance, [2, 5], metric=AUC("query"))
-    for direction in ("x2y", "y2x"):
-        np.testing.assert_array_equal(whole.per_query[direction], pieces.per_query[direction])
+        for direction in ("x2y", "y2x"):
+            here, there = curve.values(direction)[i], separate.value("MRR", direction)
+            assert here == pytest.approx(there, abs=rounding)
 
 
 def test_records_are_tidy():
     Z = np.eye(4)
     curve = dimension_curve(Z, Z, dimensions=[2, 4], directions=["y2x"], metric="top-1")
+    error = pytest.approx(math.sqrt(4 * 0.375**2 / 3 / 4))
+    same = {"metric": "top-1", "direction": "y2x", "n": 4, "pool": "split"}
     assert curve.to_records() == [
-        {
-            "dimension": k,
-            "metric": "top-1",
-            "direction": "y2x",
-            "value": value,
-            "standard_error": pytest.approx(error),
-            "n": 4,
-            "pool": "split",
-        }
-        for k, value, error in [(2, 0.625, math.sqrt(4 * 0.375**2 / 3 / 4)), (4, 1.0, 0.0)]
+        {"dimension": 2, "value": 0.625, "standard_error": error, **same},
+        {"dimension": 4, "value": 1.0, "standard_error": 0.0, **same},
     ]
     with pytest.raises(ValueError, match="Directions here are 'y2x'"):
         curve.values("x2y")
@@ -156,11 +141,9 @@ def test_settings_that_mean_nothing_are_refused(settings, says):
 
 
 def test_a_grid_is_denser_where_dimensions_are_few():
-    assert dimension_grid(1) == (1,)
-    assert dimension_grid(3) == (2, 3)
+    assert (dimension_grid(1), dimension_grid(3)) == ((1,), (2, 3))
     grid = dimension_grid(1000)
-    assert len(grid) == 12
-    assert (grid[0], grid[-1]) == (2, 1000)
+    assert (len(grid), grid[0], grid[-1]) == (12, 2, 1000)
     assert (np.diff(grid, n=2) >= 0).all()
 
 
@@ -177,15 +160,8 @@ def test_shares_lie_within_one_another(side):
     parts = nested_parts(PAIRS, (0.1, 0.5, 1), seed=1, side=side)
     ids = [set(part.x.ids) for part in parts]
     assert [len(i) for i in ids] == [10, 50, 100]
-    assert ids[0] < ids[1] < ids[2]
-    assert parts[2].digest == PAIRS.digest
+    assert ids[0] < ids[1] < ids[2] and parts[2].digest == PAIRS.digest
     assert all(part.relevance.positives.nnz == len(part.x) == len(part.y) for part in parts)
-
-
-@pytest.mark.parametrize("fractions", [(), (0, 1), (0.5, 0.5), (0.5, 1.2)])
-def test_shares_must_ascend(fractions):
-    with pytest.raises(ValueError, match="ascending"):
-        nested_parts(PAIRS, fractions)
 
 
 def test_each_point_is_what_training_on_that_share_gives():
@@ -200,12 +176,14 @@ def test_each_point_is_what_training_on_that_share_gives():
     assert told[-1][0] == told[-1][1] == sum(curve.n_pairs)
     records = curve.to_records()
     assert [r["fraction"] for r in records] == [0.3, 1.0, 0.3, 1.0]
-    assert records[1]["n_pairs"] == 70
-    assert records[1]["n"] == len(test.x)
+    assert (records[1]["n_pairs"], records[1]["n"]) == (70, len(test.x))
 
 
-def test_it_can_be_stopped_and_refuses_metrics_of_all_pairs():
+def test_it_can_be_stopped_and_refuses_what_makes_no_curve():
     with pytest.raises(JobCancelled):
         learning_curve(fit, PAIRS, PAIRS, (0.1, 1), callback=lambda *a: True)
     with pytest.raises(ValueError, match="metric of ranks"):
         learning_curve(fit, PAIRS, PAIRS, metrics=["AUC"])
+    for fractions in ((), (0, 1), (0.5, 0.5), (0.5, 1.2)):
+        with pytest.raises(ValueError, match="ascending"):
+            nested_parts(PAIRS, fractions)
