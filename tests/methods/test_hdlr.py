@@ -118,9 +118,9 @@ def test_constraints_are_distinct_and_half_of_them_relevant(size):
 def test_others_fill_up_and_items_without_any_feature_are_left_out():
     pairs = drawn(Relevance.identity(20), 1_000_000)
     assert len(pairs) == 400 and (pairs.sign > 0).sum() == 20
-    data = np.diag([1, 0, 1, 1]), np.eye(4), Relevance.identity(4)
+    data = np.diag([1, 0, 1, 1]), np.diag([1, 1, 0, 1]), Relevance.identity(4)
     pairs = draw_constraints(data, 100, np.random.RandomState(0), "HDLR")
-    assert len(pairs) == 12 and 1 not in pairs.x
+    assert len(pairs) == 9 and 1 not in pairs.x and 2 not in pairs.y
 
 
 def test_only_judged_pairs_are_drawn_where_others_are_ignored():

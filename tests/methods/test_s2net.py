@@ -175,6 +175,7 @@ def test_the_least_change_within_a_standard_error_of_the_best_is_kept():
     assert least_change([small, sure]) is sure
     vain = descent(0.1, [1.0, -1.0, 1.0, -0.9], 1.0)
     assert least_change([vain]).best_iter == 0  # within a standard error of the start
+    assert not vain.best.any()
 
 
 @pytest.mark.parametrize(
