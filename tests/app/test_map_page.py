@@ -378,12 +378,9 @@ def test_a_link_to_a_demo_trains_and_draws_the_same_elsewhere(
     go(there, **told)  # asks for the drawing
     until(lambda: map_name(QUICK_LAYOUT) in run.maps())
     assert canvas(go(there, **told))["alt"] == canvas(here)["alt"]
-    drawn = (load_map(one, map_name(QUICK_LAYOUT)) for one in (home.run("here"), run))
-    (one, *shown), (other, *others) = drawn
-    assert [rows.tolist() for rows in shown] == [rows.tolist() for rows in others]
-    points = [np.vstack([drawing.x, drawing.y]) for drawing in (one, other)]
-    _, _, disparity = procrustes(*points)
-    assert np.sqrt(disparity / len(points[0])) < 1e-3
+    drawn = [load_map(one, map_name(QUICK_LAYOUT))[0] for one in (home.run("here"), run)]
+    _, _, disparity = procrustes(*(np.vstack([drawing.x, drawing.y]) for drawing in drawn))
+    assert disparity < 1e-4
 
 
 def test_filter_keeps_what_is_selected(own):
@@ -443,11 +440,9 @@ def test_column_of_one_side_colours_and_filters_both(app):
 def test_method_without_vectors_has_neighbours_too(app):
     texts = [f"red car {i:03}" for i in range(40)]
     pairs = PairSet.from_texts([*texts, "zebra"], [*texts, "yak"])
-    trained_on(app, pairs, "bm25", b=0.5)
     dataset_id, _ = trained_on(app, pairs, "bm25")
     go(app, data=dataset_id, sel="x7")
     assert "Nearest by the model's own scores" in words(app)
-    assert sorted(app.selectbox(key="map-run").options) == ["BM25, b 0.5", "BM25, b 0.75"]
     tell(app, picked={"key": "x40"})
     assert "cannot place this item" in words(app) or "all scores are 0" in words(app)
     assert rows(app, "Nearest") is None

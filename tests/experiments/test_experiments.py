@@ -7,7 +7,7 @@ import json
 import math
 import subprocess
 import sys
-from itertools import permutations, product
+from itertools import product
 
 import numpy as np
 import pytest
@@ -37,7 +37,7 @@ from simviz.experiments import (
 )
 from simviz.experiments.__main__ import main
 from simviz.experiments._bench import tried
-from simviz.experiments._claims import PUBLISHED, ClaimSpec, Judge
+from simviz.experiments._claims import ClaimSpec, Judge
 from simviz.experiments._progress import request_key
 from simviz.experiments.s2net_graded import with_snippets
 from simviz.experiments.s2net_languages import AcrossLanguages
@@ -221,14 +221,8 @@ def test_findings_are_read_again_as_they_were_written():
 def test_every_experiment_has_results_that_say_of_papers_what_published_toml_has():
     assert known_findings().keys() == all_experiments().keys()
     for name, found in known_findings().items():
-        paper = all_experiments()[name].paper.id
-        known = [said for place, said in PUBLISHED.statements.items() if place[0] == paper]
-        words = {text for said in known for text in said.values()} | {
-            PUBLISHED.text_of(*place, a, "ahead of", b)
-            for place, numbers in PUBLISHED.numbers.items()
-            for a, b in permutations(numbers, 2)
-            if place[0] == paper and numbers[a] > numbers[b]
-        }
+        experiment = get_experiment(name)
+        words = {experiment.published_of(told) for told in experiment.claims}
         for one in found:
             assert one.size == "full" and one.tables and one.claims
             assert {claim.published for claim in one.claims} <= words, name
@@ -322,9 +316,10 @@ def test_all_documents_may_be_in_every_part(folder):
 
 
 def test_what_cannot_be_read_is_named(folder, tmp_path):
+    with pytest.raises(DatasetError, match="holds no file"):
+        read_parts(tmp_path)
     made = folder(packed=False)
     for name, text, words in (
-        ("split.tsv", "id\tsplit\nx0\tlater\n", "has 'later' in column 'split'"),
         ("relevance.tsv", "x_id\ty_id\tgrade\nx0\ty99\t1\n", r"relevance\.tsv, line 2"),
         ("x.jsonl", '{"id": "a"}\n', r"x\.jsonl has one column only"),
     ):

@@ -16,7 +16,7 @@ from simviz.evaluation.metrics import MAP
 from simviz.experiments import Parts, Progress, get_experiment
 from simviz.experiments._bench import ALPHAS, Task, blend_weights
 from simviz.experiments._parts import WithoutItself
-from simviz.experiments.ssi_languages import GivenTranslations, TranslatedTfidf
+from simviz.experiments.ssi_languages import TranslatedTfidf
 from simviz.experiments.ssi_links import by_link
 from simviz.features import TextCounts, Vectors
 from simviz.methods import get_method
@@ -202,14 +202,6 @@ def test_queries_are_translated_word_by_word():
     by_pair = pipeline.score_pairs(ENGLISH, SPANISH)
     every = pipeline.similarity(pairs.x, pairs.y)
     np.testing.assert_allclose(by_pair, np.diag(every), atol=1e-6)
-
-
-def test_given_translations_stand_for_texts():
-    given = dict(zip(ENGLISH, SPANISH, strict=True))
-    features = GivenTranslations(given).fit([*ENGLISH, *SPANISH])
-    assert "car" not in features.vocabulary_
-    both = features.transform(["red sea", "mar rojo"]).toarray()
-    np.testing.assert_array_equal(both[0], both[1])
 
 
 @pytest.mark.parametrize("translated", [False, True])
