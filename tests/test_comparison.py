@@ -72,6 +72,14 @@ def test_the_table_is_that_of_the_evaluations(result):
     letters = result.comparisons.letters()
     assert frame["group"][:-2].to_dict() == letters
     assert str(result.verdict) in repr(result)
+    assert {"firstcolumns (1)", "firstcolumns (2)"} < set(result.runs)
+    assert result.pipelines["firstcolumns (2)"].model_.n_components_ == 1
+    names = [trace.name for trace in result.roc_figure().data if trace.name]
+    assert all(any(name.startswith(run) for name in names) for run in result.runs)
+    curve = result.dimension_curves("top-1")["opca"].values(result.direction)
+    assert curve[-1] == pytest.approx(result.evaluations()["opca"].value("top-1"))
+    names = [trace.name for trace in result.dimension_figure("top-1").data if trace.name]
+    assert any(name.startswith(f"opca {curve[-1]:.3f}") for name in names), names
 
 
 def test_terms_unknown_to_training_stand_beside_each_run():
@@ -85,41 +93,34 @@ def test_terms_unknown_to_training_stand_beside_each_run():
     assert frame.loc["(chance)", ["x unknown", "y unknown"]].isna().all()
 
 
-def test_models_and_classes_of_ones_own_are_compared(result):
-    assert {"firstcolumns (1)", "firstcolumns (2)"} < set(result.runs)
-    assert result.pipelines["firstcolumns (2)"].model_.n_components_ == 1
-
-
-def test_a_name_is_escaped_in_a_notebook(pairs):
-    shown = simviz.compare(pairs, {"<script>": "bm25"})._repr_html_()
-    assert "<script>" not in shown and "&lt;script&gt;" in shown
-
-
-def test_figures_have_a_curve_a_run(result):
-    names = [trace.name for trace in result.roc_figure().data if trace.name]
-    assert all(any(name.startswith(run) for name in names) for run in result.runs)
-    own = result.dimension_curves("top-1")
-    assert own["opca"].values(result.direction)[-1] == pytest.approx(
-        result.evaluations()["opca"].value("top-1")
-    )
-    assert [t.name for t in result.dimension_figure("top-1").data if t.name]
-
-
 def test_the_report_holds_every_run(pairs, tmp_path):
-    methods = [OPCA(4), FirstColumns(1), "tfidf_cosine"]
+    learned = simviz.default_pipeline(OPCA(4), pairs)
+    blend = simviz.BlendPipeline(learned, simviz.default_pipeline("bm25", pairs), 0.5)
+    methods = {"<script>": OPCA(4), "both": blend, "tfidf_cosine": "tfidf_cosine"}
     found = simviz.compare(pairs, methods, metric="recall@3")
+    assert isinstance(found["both"], simviz.BlendPipeline)
+    assert len(simviz.draw(found["both"], pairs).y) == 30
+    shown = found._repr_html_()
+    assert "<script>" not in shown and "&lt;script&gt;" in shown
     chance = 3 / len(found.parts.test.y)
     assert found.to_frame().loc["(chance)", "recall@3"] == pytest.approx(chance)
     found.save(tmp_path / "report.html")
     text = (tmp_path / "report.html").read_text()
     assert str(found.verdict) in unescape(text) and "Holm, 2 comparisons" in text
-    assert "opca" in text and "tfidf_cosine" in text and "recall@3" in text
+    assert "&lt;script&gt;" in text and "tfidf_cosine" in text and "recall@3" in text
     assert "toys" in text and "<b>red" not in text
     with pytest.raises(ValueError, match="one HTML page"):
         found.save(tmp_path / "report.pdf")
+    for wrong, words in (
+        ([], "nothing to compare"),
+        (["opcaa"], "Did you mean 'opca'"),
+        ({"number": 3}, "model or class"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            simviz.compare(pairs, wrong)
 
 
-def test_a_split_of_the_data_is_followed(pairs):
+def test_a_split_of_the_data_or_a_given_one_is_followed_and_told(pairs, tmp_path):
     part = ["train"] * 20 + ["validation"] * 4 + ["test"] * 6
     texts = list(pairs.x.content)
     own = simviz.from_frame({"x": texts, "y": texts, "split": part})
@@ -129,15 +130,13 @@ def test_a_split_of_the_data_is_followed(pairs):
     assert list(found.verdict.against) == ["guessing by popularity"]
     again = simviz.compare(own, "bm25", split=found.parts)
     assert again.to_frame()["MRR"].equals(found.to_frame()["MRR"])
-
-
-def test_what_cannot_be_compared_is_refused(pairs):
-    with pytest.raises(ValueError, match="nothing to compare"):
-        simviz.compare(pairs, [])
-    with pytest.raises(ValueError, match="Did you mean 'opca'"):
-        simviz.compare(pairs, ["opcaa"])
-    with pytest.raises(ValueError, match="model or class"):
-        simviz.compare(pairs, {"number": 3})
+    folds = next(simviz.data.folds(pairs, 5))
+    known = simviz.split(pairs, by="x", fractions=(0.5, 0.2, 0.3), seed=3)
+    for split, is_repeated in ((known, True), (folds, False)):
+        simviz.compare(pairs, ["tfidf_cosine"], split=split).save(tmp_path / "report.html")
+        text = (tmp_path / "report.html").read_text()
+        assert ("fractions=(0.5, 0.2, 0.3), seed=3)" in text) == is_repeated
+        assert ("passed to simviz.compare" in text) != is_repeated
 
 
 def test_a_comparison_tells_how_far_it_is_and_stops(pairs):
@@ -157,27 +156,28 @@ def test_a_registered_method_is_found_everywhere(pairs, monkeypatch):
     pipeline = simviz.default_pipeline("firstcolumns", pairs, n_components=2).fit(pairs)
     assert pipeline.model_.n_components_ == 2
     again = type("Again", (FirstColumns,), {})
-    with pytest.raises(ValueError, match="has the id 'opca'"):
-        simviz.register_method(again, "opca")
-    with pytest.raises(ValueError, match="lower-case"):
-        simviz.register_method(again, "My method")
-    with pytest.raises(ValueError, match="subclass"):
-        simviz.register_method(dict)
+    for wrong, words in (
+        ((again, "opca"), "has the id 'opca'"),
+        ((again, "My method"), "lower-case"),
+        ((dict,), "subclass"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            simviz.register_method(*wrong)
 
 
 def test_installed_packages_bring_methods_and_do_no_harm(monkeypatch, tmp_path):
     from importlib.metadata import EntryPoint
 
-    group = "simviz.methods"
-    entries = [
-        EntryPoint("first", f"{__name__}:FirstColumns", group),
-        EntryPoint("gone", "simviz.nowhere:Gone", group),
-        EntryPoint("broken", "no value", group),
-        EntryPoint("opca", f"{__name__}:FirstColumns", group),
-        EntryPoint("untagged", f"{__name__}:Untagged", group),
-        EntryPoint("needs_more", f"{__name__}:NeedsMore", group),
-        EntryPoint("ends", "ending_package:Anything", group),
-    ]
+    brought = {
+        "first": f"{__name__}:FirstColumns",
+        "gone": "simviz.nowhere:Gone",
+        "broken": "no value",
+        "opca": f"{__name__}:FirstColumns",
+        "untagged": f"{__name__}:Untagged",
+        "needs_more": f"{__name__}:NeedsMore",
+        "ends": "ending_package:Anything",
+    }
+    entries = [EntryPoint(name, value, "simviz.methods") for name, value in brought.items()]
     (tmp_path / "ending_package.py").write_text("raise SystemExit('no licence')")
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setattr(methods, "entry_points", lambda group: entries)
@@ -203,9 +203,8 @@ def test_the_best_draws_a_map_and_answers(pairs, result):
     shown = drawing._repr_html_()
     assert "map-state" in shown and "<b>red car</b></b>" not in shown
     index = result.best.index(pairs.y)
-    found = index.search(["red car"], 3)
-    assert len(found) == 3
-    assert index.search([]).columns.equals(found.columns) and index.search([]).empty
+    found, nothing = index.search(["red car"], 3), index.search([])
+    assert len(found) == 3 and nothing.columns.equals(found.columns) and nothing.empty
     with pytest.raises(ValueError, match=r"map\.gif"):
         drawing.save("map.gif")
 
@@ -224,20 +223,18 @@ def test_what_was_found_is_reached_by_name_framed_and_pickled(result):
     assert again.to_frame().equals(result.to_frame()) and str(again.verdict) == str(result.verdict)
 
 
-def test_a_frame_is_compared_by_the_names_of_its_columns(pairs):
-    frame = pd.DataFrame({"said": list(pairs.x), "meant": list(pairs.y)})
-    found = simviz.compare(frame, ["bm25", OPCA(4)], x="said", y="meant")
-    assert found.pairs.x_name == "said"
+def test_a_frame_is_compared_by_the_names_of_its_columns(pairs, caplog):
+    frame = pd.DataFrame({"document": list(pairs.y), "query": list(pairs.x)})
+    assert simviz.compare(frame, ["bm25"]).pairs.x_name == "query", "guessed"
+    assert "left out" not in caplog.text
+    found = simviz.compare(frame, ["bm25", OPCA(4)], x="document", y="query")
+    assert (found.pairs.x_name, found.pairs.y_name) == ("document", "query")
+    frame.loc[3, "document"] = ""
+    simviz.default_pipeline("bm25", frame)
+    assert "1 row left out because the y side is empty" in caplog.text
     assert list(found["opca"].transform(["red car"]).shape) == [1, 4]
     with pytest.raises(DatasetError, match="Pairs are wanted"):
         simviz.compare(list(pairs.x), ["bm25"])
-
-
-def test_a_blend_is_compared_and_drawn(pairs):
-    learned = simviz.default_pipeline(OPCA(4), pairs)
-    blend = simviz.BlendPipeline(learned, simviz.default_pipeline("bm25", pairs), 0.5)
-    found = simviz.compare(pairs, {"both": blend}).best
-    assert isinstance(found, simviz.BlendPipeline) and len(simviz.draw(found, pairs).y) == 30
 
 
 def test_own_classes_are_stored_and_read_if_trusted(pairs, tmp_path):
@@ -254,17 +251,7 @@ def test_own_classes_are_stored_and_read_if_trusted(pairs, tmp_path):
         simviz.load_pipeline(tmp_path / "own.simviz", trusted=[other])
 
 
-def test_charts_take_what_was_measured(result):
-    from simviz.charts import dimension_figure, roc_figure
-
-    rocs = {"OPCA": result.evaluations()["opca"].roc}
-    assert any(str(t.name).startswith("OPCA") for t in roc_figure(rocs).data)
-    curves = {"OPCA": result.dimension_curves()["opca"]}
-    names = [t.name for t in dimension_figure(curves).data if t.name]
-    assert names[0].startswith("OPCA 1.000")
-
-
-def test_tuning_chooses_by_folds_and_fits_on_all(pairs):
+def test_tuning_chooses_by_folds_and_by_a_metric_of_ones_own(pairs, monkeypatch, tmp_path):
     tuned = simviz.tune(
         simviz.default_pipeline(OPCA(4), pairs), pairs, {"n_components": [1, 4]}, folds=3
     )
@@ -275,16 +262,15 @@ def test_tuning_chooses_by_folds_and_fits_on_all(pairs):
     assert len(tuned.best.transform(pairs.x)) == 30 and "4" in repr(tuned)
     with pytest.raises(ValueError, match="n_component"):
         simviz.tune(simviz.default_pipeline(OPCA(4), pairs), pairs, {"n_componen": [1]})
-
-
-def test_columns_of_a_frame_are_guessed_and_rows_left_out_are_told(pairs, caplog):
-    frame = pd.DataFrame({"query": list(pairs.x.content), "document": list(pairs.y.content)})
-    found = simviz.compare(frame, ["tfidf_cosine", "bm25"])
-    assert (found.pairs.x_name, found.pairs.y_name) == ("query", "document")
-    assert "left out" not in caplog.text
-    frame.loc[3, "document"] = ""
-    simviz.default_pipeline("bm25", frame)
-    assert "1 row left out because the y side is empty" in caplog.text
+    monkeypatch.setattr(metrics, "OWN", {})
+    last = simviz.metric(lambda grades: -np.flatnonzero(grades).max(), name="last answer")
+    found = simviz.compare(pairs, [OPCA(4), FirstColumns(1)], metric=last)
+    values = found.to_frame()["last answer"]
+    assert values["opca"] > values["firstcolumns"] and "last answer" in str(found.verdict)
+    tuned = simviz.tune(OPCA(), pairs, {"n_components": [1, 4]}, folds=3, metric="last answer")
+    assert tuned.params == {"n_components": 4}
+    found.save(tmp_path / "report.html")
+    assert "last answer" in (tmp_path / "report.html").read_text()
 
 
 def test_answers_of_another_system_are_compared(pairs, tmp_path):
@@ -331,27 +317,7 @@ def test_a_terminal_shows_how_far_it_is(pairs, monkeypatch, capsys, what, call):
     assert told.startswith(f"\r{what}") and told.endswith("100%\n")
 
 
-def test_a_function_is_a_metric_everywhere(pairs, tmp_path, monkeypatch):
-    monkeypatch.setattr(metrics, "OWN", {})
-    last = simviz.metric(lambda grades: -np.flatnonzero(grades).max(), name="last answer")
-    found = simviz.compare(pairs, [OPCA(4), FirstColumns(1)], metric=last)
-    values = found.to_frame()["last answer"]
-    assert values["opca"] > values["firstcolumns"] and "last answer" in str(found.verdict)
-    tuned = simviz.tune(OPCA(), pairs, {"n_components": [1, 4]}, folds=3, metric="last answer")
-    assert tuned.params == {"n_components": 4}
-    found.save(tmp_path / "report.html")
-    assert "last answer" in (tmp_path / "report.html").read_text()
-
-
-def test_a_report_tells_of_a_split_that_was_passed(pairs, tmp_path):
-    folds = next(simviz.data.folds(pairs, 5))
-    own = simviz.split(pairs, by="x", fractions=(0.5, 0.2, 0.3), seed=3)
-    lines = "fractions=(0.5, 0.2, 0.3), seed=3)"
-    for split, is_repeated in ((own, True), (folds, False)):
-        simviz.compare(pairs, ["tfidf_cosine"], split=split).save(tmp_path / "report.html")
-        text = (tmp_path / "report.html").read_text()
-        assert (lines in text) == is_repeated
-        assert ("passed to simviz.compare" in text) != is_repeated
+WORDS = [f"number {i}" for i in range(60)]
 
 
 def _vectors(noise, n=150, d=10):
@@ -417,11 +383,8 @@ def test_no_cosine_is_added_where_it_means_nothing_or_is_there():
     assert two.names == ["cca"]
     named = simviz.compare(simviz.from_frame(x=X, y=Y), {"base": "cosine", "c": RidgeCCA(4)})
     assert sorted(named.names) == ["base", "c"]
-    words = [f"number {i}" for i in range(60)]
-    texts = simviz.compare(
-        simviz.from_frame(x=words, y=[f"the {w}" for w in words]), [RidgeCCA(4)]
-    )
-    assert texts.names == ["cca"]
+    texts = simviz.from_frame(x=WORDS, y=[f"the {word}" for word in WORDS])
+    assert simviz.compare(texts, [RidgeCCA(4)]).names == ["cca"]
 
 
 def test_a_scorer_of_vectors_is_a_method():
@@ -433,28 +396,23 @@ def test_a_scorer_of_vectors_is_a_method():
     expected = evaluate(VectorScorer("dot"), test.x.content, test.y.content, test.relevance)
     assert result.evaluations()["dot"].value("MRR") == expected.value("MRR")
     with pytest.raises(ValueError, match="Vectors are a matrix"):
-        words = [f"number {i}" for i in range(60)]
-        simviz.compare(simviz.from_frame(x=words, y=words), [VectorScorer()])
+        simviz.compare(simviz.from_frame(x=WORDS, y=WORDS), [VectorScorer()])
     with pytest.raises(ValueError, match="those of x have 8 numbers, those of y 7"):
         evaluate(VectorScorer(), X[:, :8], Y[:, :7])
 
 
 def test_adapters_are_held_against_the_cosine_of_what_they_read():
-    texts = simviz.from_frame(x=["a b", "c d"], y=["a e", "c f"]).pairs
-    X = np.eye(3)
-    vectors = simviz.from_frame(x=X, y=X).pairs
+    texts, vectors = (simviz.from_frame(x=one, y=one).pairs for one in (["a b", "c"], np.eye(3)))
     cosine, other = ("cosine", "cosine", "usual"), ("other", "cosine", "pretrained:m")
     on_words, on_vectors = ("words", "cca", "usual"), ("cca", "cca", "pretrained")
+    lexical, blend = ("tfidf", "tfidf_cosine", "pretrained"), ("best blend", "blend", "usual")
     learned_nothing = ("pca", "pca", "pretrained")
-    assert adapted_vectors([on_words, learned_nothing, cosine, on_vectors], texts) == (
-        "cca",
-        "cosine",
-    )
-    assert adapted_vectors([on_words, cosine], texts) is None
-    assert adapted_vectors([on_vectors, other], texts) is None, "of another encoder"
-    assert adapted_vectors([("tfidf", "tfidf_cosine", "pretrained"), on_vectors], texts) == (
-        "cca",
-        "tfidf",
-    )
-    assert adapted_vectors([on_words, cosine], vectors) == ("words", "cosine")
-    assert adapted_vectors([on_vectors, cosine, ("best blend", "blend", "usual")], texts)
+    for runs, pairs, expected in (
+        ([on_words, learned_nothing, cosine, on_vectors], texts, ("cca", "cosine")),
+        ([on_words, cosine], texts, None),
+        ([on_vectors, other], texts, None),  # of another encoder
+        ([lexical, on_vectors], texts, ("cca", "tfidf")),
+        ([on_words, cosine], vectors, ("words", "cosine")),
+        ([on_vectors, cosine, blend], texts, ("cca", "cosine")),
+    ):
+        assert adapted_vectors(runs, pairs) == expected, runs
