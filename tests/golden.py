@@ -25,6 +25,7 @@ import tempfile
 import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from importlib.metadata import version
+from itertools import product, zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -84,16 +85,11 @@ def write(
                 pipeline = default_pipeline(method, parts.train, **settings)
             except ValueError:  # it cannot read such items
                 continue
-            start = time.process_time()
-            cell = found(pipeline, parts)
-            cell["seconds"] = round(time.process_time() - start, 2)
-            cells[f"{method} on {demo}"] = cell
-            print(f"  {method}: {cell['seconds']:.2f} s {cell.get('error', '')}", flush=True)
-    seconds = round(time.process_time(), 1)
+            cell = cells[f"{method} on {demo}"] = found(pipeline, parts)
+            print(f"  {method} {cell.get('error', '')}", flush=True)
     versions = {name: version(name) for name in LIBRARIES}
-    whole = {"versions": versions, "seconds": seconds, "cells": cells}
-    path.write_text(json.dumps(whole, indent=1) + "\n")
-    print(f"{len(cells)} cells in {seconds:.0f} s of the processor")
+    path.write_text(json.dumps({"versions": versions, "cells": cells}, indent=1) + "\n")
+    print(f"{len(cells)} cells in {time.process_time():.0f} s of the processor")
 
 
 def part_of(pairs: Any, by: str, items: int = ITEMS) -> Any:
@@ -118,8 +114,7 @@ def found(pipeline: Any, parts: Any) -> dict[str, Any]:
     try:
         pipeline.fit(parts.train, parts.validation)
         for part in ("validation", "test"):
-            pairs = getattr(parts, part)
-            for record in evaluate(pipeline, pairs.x, pairs.y, pairs.relevance).to_records():
+            for record in evaluate(pipeline, getattr(parts, part)).to_records():
                 name = f"{part} {record['metric']} {record['direction']}"
                 metrics[name] = float(record["value"])
         S = pipeline.similarity(parts.test.x, parts.test.y)
@@ -130,28 +125,23 @@ def found(pipeline: Any, parts: Any) -> dict[str, Any]:
 
 
 def differences(before: Cells, after: Cells, tolerance: float | None = None) -> Iterator[str]:
-    """Say in a line each where a cell differs beyond its tolerance (or this), or is missing."""
+    """Say in a line each where a cell differs beyond its tolerance (or this), or is missing.
+
+    A metric that only `after` has is none.
+    """
     for cell in sorted(before.keys() | after.keys()):
-        if cell not in before or cell not in after:
-            yield f"{cell}: only {'before' if cell in before else 'after'}"
-            continue
-        old, new = before[cell], after[cell]
+        old, new = (cells.get(cell, {"error": "no cell"}) for cells in (before, after))
         if "error" in old or "error" in new:
             if old.get("error") != new.get("error"):
                 yield f"{cell}: {old.get('error', 'no error')} -> {new.get('error', 'no error')}"
             continue
         allowed = TOLERANCES.get(cell.split()[0], TOLERANCE) if tolerance is None else tolerance
         for name, value in old["metrics"].items():
-            if name not in new["metrics"]:
-                yield f"{cell}: {name} only before"
-            elif off(value, new["metrics"][name]) > allowed:
-                yield f"{cell}: {name} {value:.6f} -> {new['metrics'][name]:.6f}"
-        a, b = old["similarities"], new["similarities"]
-        if len(a) != len(b):
-            yield f"{cell}: {len(a)} similarities -> {len(b)}"
-            continue
-        scale = max((abs(s) for s in a if math.isfinite(s)), default=0.0) or 1.0
-        share = max(map(off, a, b)) / scale
+            if off(value, now := new["metrics"].get(name, math.inf)) > allowed:
+                yield f"{cell}: {name} {value:.6f} -> {now:.6f}"
+        both = list(zip_longest(old["similarities"], new["similarities"], fillvalue=math.inf))
+        scale = max((abs(a) for a, _ in both if math.isfinite(a)), default=0.0) or 1.0
+        share = max(off(a, b) for a, b in both) / scale
         if share > allowed:
             yield f"{cell}: similarities off by {share:.1e} of the largest, {allowed:.0e} allowed"
 
@@ -165,65 +155,57 @@ def off(a: float, b: float) -> float:
 
 def compare(before: Path, after: Path) -> int:
     """Print what differs; the number of lines."""
-    files = [json.loads(path.read_text()) for path in (before, after)]
-    if files[0]["versions"] != files[1]["versions"]:
-        print(f"Other libraries: {files[0]['versions']} -> {files[1]['versions']}")
-    old, new = (file["cells"] for file in files)
-    both = old.keys() & new.keys()
-    added = {m for c in both for m in new[c].get("metrics", {}).keys() - old[c].get("metrics", {})}
-    if added:
-        print(f"Metrics only after: {', '.join(sorted(added))}")
-    lines = list(differences(old, new))
-    for line in lines:
-        print(line)
-    print(f"{len(both)} cells in both, {len(lines)} differences")
+    old, new = (json.loads(path.read_text()) for path in (before, after))
+    if old["versions"] != new["versions"]:
+        print(f"Other libraries: {old['versions']} -> {new['versions']}")
+    lines = list(differences(old["cells"], new["cells"]))
+    print(*lines, f"{len(new['cells'])} cells, {len(lines)} differences", sep="\n")
     return len(lines)
 
 
-def same(asked: Sequence[str]) -> int:
+def same(demos: Sequence[str], items: int) -> int:
     """Print what threads or seeds of hashes change; the number of lines."""
-    found: dict[str, Cells] = {}
+    first: Cells = {}
+    n = 0
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "cells.json"
-        for threads in ("1", "2"):
-            for seed in ("0", "1"):
-                words = [__file__, "write", str(path), *asked, "--threads", threads]
-                environment = os.environ | {"PYTHONHASHSEED": seed}
-                quiet = {"stdout": subprocess.DEVNULL, "check": True}
-                subprocess.run([sys.executable, *words], env=environment, **quiet)
-                cells = json.loads(path.read_text())["cells"]
-                found[f"{threads} threads, hashes {seed}"] = cells
-    (_, first), *others = found.items()
-    n = 0
-    for how, cells in others:
-        lines = list(differences(first, cells, SAME))
-        n += len(lines)
-        print(f"{how}: {len(cells)} cells, {len(lines)} differences", *lines, sep="\n  ")
+        for threads, seed in product("12", "01"):
+            command = [sys.executable, __file__, "write", str(path), "--threads", threads]
+            command += ["--items", str(items), "--demo", *demos]
+            environment = os.environ | {"PYTHONHASHSEED": seed}
+            subprocess.run(command, env=environment, stdout=subprocess.DEVNULL, check=True)
+            cells = json.loads(path.read_text())["cells"]
+            first = first or cells
+            lines = list(differences(first, cells, SAME))
+            n += len(lines)
+            told = (
+                f"{threads} threads, hashes {seed}: {len(cells)} cells, {len(lines)} differences"
+            )
+            print(told, *lines, sep="\n  ")
     return n
 
 
 def main() -> None:
     """Read the command line; write or compare."""
     parser = argparse.ArgumentParser(description=__doc__)
-    n_files = {"write": 1, "compare": 2, "same": 0}
-    parser.add_argument("command", choices=n_files)
-    parser.add_argument("files", nargs="*", type=Path)
-    parser.add_argument("--only", nargs="+", default=[], metavar="METHOD")
-    parser.add_argument("--demo", nargs="+", default=[], metavar="DEMO")
-    parser.add_argument("--items", type=int, default=ITEMS)
-    parser.add_argument("--threads", type=int, default=1)
+    commands = parser.add_subparsers(dest="command", required=True)
+    of_compare, of_write, of_same = map(commands.add_parser, ("compare", "write", "same"))
+    of_compare.add_argument("before", type=Path)
+    for of_one in (of_compare, of_write):
+        of_one.add_argument("after", type=Path)
+    of_write.add_argument("--only", nargs="+", default=[], metavar="METHOD")
+    of_write.add_argument("--threads", type=int, default=1)
+    for of_one in (of_write, of_same):
+        of_one.add_argument("--demo", nargs="*", default=[], metavar="DEMO")
+        of_one.add_argument("--items", type=int, default=ITEMS)
     asked = parser.parse_args()
-    if len(asked.files) != n_files[asked.command]:
-        parser.error(f"{asked.command} takes {n_files[asked.command]} files")
     n_differences = 0
     if asked.command == "write":
-        write(*asked.files, asked.only, asked.demo, asked.items, asked.threads)
+        write(asked.after, asked.only, asked.demo, asked.items, asked.threads)
     elif asked.command == "same":
-        n_differences = same([word for word in sys.argv[1:] if word != "same"])
-    elif len(sys.argv) > 4:
-        parser.error("compare takes two files, and no options")
+        n_differences = same(asked.demo, asked.items)
     else:
-        n_differences = compare(*asked.files)
+        n_differences = compare(asked.before, asked.after)
     sys.exit(n_differences > 0)
 
 

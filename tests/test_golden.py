@@ -8,98 +8,65 @@ import sys
 import golden
 import pytest
 
+NAN = float("nan")
 BEFORE = {
     "bm25 on emoji": {
-        "metrics": {"test MRR mean": 0.5, "test AUC pairs": float("nan")},
+        "metrics": {"test MRR mean": 0.5, "test AUC pairs": NAN},
         "similarities": [-4.0, 2.0],
     },
     "ssi on emoji": {"error": "ValueError: too few"},
 }
 
 
-@pytest.fixture
-def after():
-    return copy.deepcopy(BEFORE)
+def after(**change):
+    """The cells with other similarities, metrics or an error in the first of them."""
+    cells = copy.deepcopy(BEFORE)
+    cells["bm25 on emoji"] |= change
+    return cells
 
 
-@pytest.fixture
-def compared(after, tmp_path, capsys):
-    def compare():
-        paths = tmp_path / "before.json", tmp_path / "after.json"
-        for path, cells in zip(paths, (BEFORE, after), strict=True):
-            path.write_text(json.dumps({"versions": {}, "cells": cells}))
-        n = golden.compare(*paths)
-        return n, capsys.readouterr().out
-
-    return compare
+def metrics(**change):
+    return {"metrics": BEFORE["bm25 on emoji"]["metrics"] | change}
 
 
-def test_equal_cells_and_rounding_are_no_difference(after, compared):
-    after["bm25 on emoji"]["similarities"][1] += 3e-6  # less than 1e-6 of 4
-    after["bm25 on emoji"]["metrics"]["test MRR mean"] += 5e-7
-    assert compared() == (0, "2 cells in both, 0 differences\n")
-    assert len(list(golden.differences(BEFORE, after, golden.SAME))) == 2
-
-
-def test_a_metric_that_only_the_newer_file_has_is_only_mentioned(after, compared):
-    after["bm25 on emoji"]["metrics"]["test MAP mean"] = 0.1
-    n, said = compared()
-    assert n == 0
-    assert "Metrics only after: test MAP mean" in said
+def test_rounding_and_further_metrics_are_no_difference(monkeypatch):
+    near = after(similarities=[-4.0, 2.0 + 3e-6])  # less than 1e-6 of 4
+    near["bm25 on emoji"]["metrics"] |= {"test MRR mean": 0.5 + 5e-7, "test MAP mean": 0.1}
+    assert not list(golden.differences(BEFORE, near))
+    assert len(list(golden.differences(BEFORE, near, golden.SAME))) == 2
+    further = after(similarities=[-4.0, 2.0 + 4e-4])
+    assert len(list(golden.differences(BEFORE, further))) == 1
+    monkeypatch.setitem(golden.TOLERANCES, "bm25", 1e-3)
+    assert not list(golden.differences(BEFORE, further))
 
 
 @pytest.mark.parametrize(
-    ("change", "told"),
+    ("cells", "told"),
     [
-        (lambda c: c["similarities"].__setitem__(1, 2.00001), "similarities off by 2.5e-06"),
-        (lambda c: c["similarities"].__setitem__(1, float("nan")), "similarities off by inf"),
-        (lambda c: c["similarities"].pop(), "2 similarities -> 1"),
-        (lambda c: c["metrics"].update({"test MRR mean": 0.51}), "test MRR mean 0.500000 -> 0.51"),
-        (lambda c: c["metrics"].update({"test AUC pairs": 0.5}), "test AUC pairs nan -> 0.5"),
-        (lambda c: c["metrics"].pop("test MRR mean"), "test MRR mean only before"),
-        (lambda c: c.update(error="ValueError: no"), "no error -> ValueError: no"),
+        (after(similarities=[-4.0, 2.00001]), "similarities off by 2.5e-06"),
+        (after(similarities=[-4.0, NAN]), "similarities off by inf"),
+        (after(similarities=[-4.0]), "similarities off by inf"),
+        (after(**metrics(**{"test MRR mean": 0.51})), "test MRR mean 0.500000 -> 0.51"),
+        (after(**metrics(**{"test AUC pairs": 0.5})), "test AUC pairs nan -> 0.5"),
+        (after(metrics={"test AUC pairs": NAN}), "test MRR mean 0.500000 -> inf"),
+        (after(error="ValueError: no"), "no error -> ValueError: no"),
+        ({"ssi on emoji": BEFORE["ssi on emoji"]}, "no error -> no cell"),
     ],
 )
-def test_what_changed_is_a_difference(after, compared, change, told):
-    change(after["bm25 on emoji"])
-    n, said = compared()
-    assert n == 1
-    assert f"bm25 on emoji: {told}" in said
+def test_what_changed_is_a_difference(cells, told, tmp_path, monkeypatch, capsys):
+    paths = [tmp_path / "before.json", tmp_path / "after.json"]
+    for path, written in zip(paths, (BEFORE, cells), strict=True):
+        path.write_text(json.dumps({"versions": {}, "cells": written}))
+    monkeypatch.setattr("sys.argv", ["golden.py", "compare", *map(str, paths)])
+    with pytest.raises(SystemExit) as ended:
+        golden.main()
+    line, count = capsys.readouterr().out.splitlines()
+    assert ended.value.code == 1 and count.endswith(" cells, 1 differences")
+    assert line.startswith(f"bm25 on emoji: {told}")
 
 
 @pytest.mark.soak("fits every method four times, in processes of their own")
 def test_threads_and_hashes_change_nothing():
-    words = ["same", "--demo", "emoji", "--items", "100"]
-    done = subprocess.run(
-        [sys.executable, golden.__file__, *words], capture_output=True, text=True, check=False
-    )
+    command = [sys.executable, golden.__file__, "same", "--demo", "emoji", "--items", "100"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
-
-
-def test_a_cell_of_one_file_is_a_difference(after, compared):
-    after["lsa on emoji"] = after.pop("bm25 on emoji")
-    n, said = compared()
-    assert n == 2
-    assert "bm25 on emoji: only before" in said and "lsa on emoji: only after" in said
-
-
-def test_another_error_is_a_difference(after, compared):
-    after["ssi on emoji"]["error"] = "TypeError: other"
-    assert compared()[0] == 1
-
-
-def test_the_command_fails_where_something_differs(tmp_path, monkeypatch):
-    paths = [tmp_path / "before.json", tmp_path / "after.json"]
-    for path, cells in zip(paths, (BEFORE, {}), strict=True):
-        path.write_text(json.dumps({"versions": {}, "cells": cells}))
-    monkeypatch.setattr("sys.argv", ["golden.py", "compare", *map(str, paths)])
-    with pytest.raises(SystemExit) as ended:
-        golden.main()
-    assert ended.value.code == 1
-
-
-def test_a_method_has_a_tolerance_of_its_own(after, compared, monkeypatch):
-    after["bm25 on emoji"]["similarities"][0] += 4e-4
-    assert compared()[0] == 1
-    monkeypatch.setitem(golden.TOLERANCES, "bm25", 1e-3)
-    assert compared()[0] == 0
