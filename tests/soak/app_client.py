@@ -16,7 +16,6 @@ from typing import Any
 from uuid import uuid4
 
 from streamlit.proto.BackMsg_pb2 import BackMsg
-from streamlit.proto.ButtonGroup_pb2 import ButtonGroup
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.proto.WidgetStates_pb2 import WidgetState
 from websockets.asyncio.client import ClientConnection, connect
@@ -160,25 +159,9 @@ class Tab:
         urllib.request.urlopen(request, timeout=self.patience).close()
 
     def widgets(self) -> list[tuple[str, WidgetState]]:
-        """What can be changed on the page as it is: the part of the page, and the next state."""
-        found = [_widget(delta) for delta in self._drawn.values()]
-        return [widget for widget in found if widget is not None] + self._tabs()
-
-    def _tabs(self) -> list[tuple[str, WidgetState]]:
-        """The next tab of every row of tabs."""
-        found = []
-        for path, delta in self._drawn.items():
-            if delta.WhichOneof("type") == "add_block" and delta.add_block.tab_container.id:
-                row = delta.add_block.tab_container
-                labels, i = [], 0
-                while (*path, i) in self._drawn:
-                    labels.append(self._drawn[(*path, i)].add_block.tab.label)
-                    i += 1
-                known = self._states.get(row.id)
-                at = labels.index(known.string_value) if known else row.default_tab_index
-                state = WidgetState(id=row.id, string_value=labels[(at + 1) % len(labels)])
-                found.append((delta.fragment_id, state))
-        return found
+        """What can be changed on the page as it is: the part of the page, and another state."""
+        found = ((delta.fragment_id, _changed(delta)) for delta in self._drawn.values())
+        return [(fragment, state) for fragment, state in found if state is not None]
 
     @property
     def is_waiting(self) -> bool:
@@ -325,55 +308,25 @@ def _is(delta: Any, kind: str) -> bool:
     return is_new and delta.new_element.WhichOneof("type") == kind
 
 
-def _widget(delta: Any) -> tuple[str, WidgetState] | None:
-    """The widget that a part of the page is, with a value that it has not."""
-    if delta.WhichOneof("type") != "new_element":
-        return None
-    kind, proto = delta.new_element.WhichOneof("type"), _proto(delta)
+def _changed(delta: Any) -> WidgetState | None:
+    """A state that the widget of a part of the page has not; None where it has no other."""
+    proto = _proto(delta)
     if getattr(proto, "disabled", False) or getattr(proto, "form_id", ""):
         return None
     state = WidgetState(id=getattr(proto, "id", ""))
-    return (delta.fragment_id, state) if _change(kind, proto, state) else None
-
-
-def _change(kind: str, proto: Any, state: WidgetState) -> bool:
-    """Write into `state` what follows the present value; False where nothing does."""
-    if kind in ("selectbox", "radio"):
-        options = list(proto.options)
-        at = options.index(proto.raw_value) if proto.raw_value in options else proto.default
-        state.string_value = options[(at + 1) % len(options)] if options else ""
-        return len(options) > 1
-    if kind == "button_group":
-        options = [option.content for option in proto.options]
-        chosen = list(proto.raw_values) if proto.set_value else []
-        chosen = chosen or [options[i] for i in proto.default]
-        others = [option for option in options if option not in chosen]
-        state.string_array_value.SetInParent()
-        if proto.click_mode == ButtonGroup.MULTI_SELECT:
-            state.string_array_value.data.extend(chosen + others[:1] if others else chosen[1:])
-        else:
-            state.string_array_value.data.extend(others[:1])
-        return bool(options) and bool(others or proto.click_mode == ButtonGroup.MULTI_SELECT)
-    if kind == "checkbox":
+    if _is(delta, "selectbox") or _is(delta, "radio"):
+        others = [option for option in proto.options if option != proto.raw_value]
+        state.string_value = others[0] if others else ""
+        return state if others else None
+    if _is(delta, "button_group"):
+        chosen = list(proto.raw_values)
+        others = [option.content for option in proto.options if option.content not in chosen]
+        state.string_array_value.data.extend(others[:1])
+        return state if others else None
+    if _is(delta, "checkbox"):
         state.bool_value = not (proto.value if proto.set_value else proto.default)
-        return True
-    if kind == "slider":
-        now = list(proto.value if proto.set_value else proto.default)
-        step = proto.step or 1.0
-        if proto.options:  # what is chosen from a row of words is told by the words
-            at = list(proto.options).index(proto.raw_value[0]) if proto.raw_value else int(now[0])
-            state.string_array_value.data.append(proto.options[(at + 1) % len(proto.options)])
-            state.string_array_value.data.extend(proto.options[-1:] * (len(now) - 1))
-            return len(proto.options) > 1
-        now[0] = now[0] + step if now[0] + step <= (now[1:] or [proto.max])[0] else proto.min
-        state.double_array_value.data.extend(now)
-        return True
-    if kind == "number_input":
-        now = proto.value if proto.set_value else proto.default
-        step = proto.step or 1.0
-        state.double_value = now - step if proto.has_max and now + step > proto.max else now + step
-        return True
-    if kind in ("text_input", "text_area"):
+        return state
+    if _is(delta, "text_input") or _is(delta, "text_area"):
         state.string_value = "a big red heart" if proto.value != "a big red heart" else "a cat"
-        return True
-    return False
+        return state
+    return None

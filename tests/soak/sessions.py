@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import io
 import json
 import os
 import random
@@ -24,7 +23,6 @@ import sys
 import tempfile
 import time
 import urllib.error
-import zipfile
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from pathlib import Path
@@ -33,10 +31,8 @@ import numpy as np
 from app_client import PATIENCE, Tab
 from websockets.exceptions import InvalidHandshake
 
-from simviz.datasets import load_demo
-from simviz.pipeline import default_pipeline
-
 sys.path.append(str(Path(__file__).parents[1]))
+from made_up import saved, zipped
 from server import ROOT, Server
 
 DATA = "data=demo:emoji"
@@ -176,21 +172,9 @@ def _bad_files() -> Iterator[tuple[str, bytes]]:
     yield "deep.json", b"[" * 1_000_000
     for n in (300, 40):  # huge pictures; within the limit
         yield f"{n} pictures.zip", _pictures(n)
-    bomb = io.BytesIO()
-    with zipfile.ZipFile(bomb, "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr("pairs.csv", b"left,right\n" * 40_000_000)
-    yield "unpacks to 400 MB.zip", bomb.getvalue()
-    pairs = load_demo("emoji").take(np.arange(200), np.arange(200))
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "model.simviz"
-        default_pipeline("cca", pairs, n_components=5).fit(pairs).save(path)
-        model = path.read_bytes()
+    yield "unpacks to 400 MB.zip", zipped({"pairs.csv": b"left,right\n" * 40_000_000})
     for ending in ("csv", "xlsx", "parquet", "arrow", "npz", "zip", "json", "txt"):
         yield f"rubbish.{ending}", rng.bytes(300_000)
-        damaged = bytearray(model)
-        for at in rng.integers(len(damaged), size=8):
-            damaged[at] = rng.integers(256)
-        yield f"model.{'npz' if ending == 'npz' else 'zip'}", bytes(damaged)
 
 
 async def _bad(app: Server) -> str:
@@ -315,12 +299,8 @@ def _pictures(n: int) -> bytes:
     """A zip of white pictures of one bit a pixel, in two folders."""
     from PIL import Image
 
-    picture, archive = io.BytesIO(), io.BytesIO()
-    Image.new("1", (5000, 5000), 1).save(picture, "PNG")
-    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as file:
-        for i in range(n):
-            file.writestr(f"{'odd' if i % 2 else 'even'}/{i}.png", picture.getvalue())
-    return archive.getvalue()
+    picture = saved(Image.new("1", (5000, 5000), 1).save, "PNG")
+    return zipped({f"{'odd' if i % 2 else 'even'}/{i}.png": picture for i in range(n)})
 
 
 def fail_on(errors: list[str]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -52,54 +52,38 @@ class Promises:
     jobs: dict[str, bool] = field(default_factory=dict)
     #: Seconds since 1970 when the jobs began that the last look found.
     created: dict[str, float] = field(default_factory=dict)
-    settled: set[str] = field(default_factory=set)
     names: dict[str, set[str]] = field(default_factory=lambda: defaultdict(lambda: {""}))
     notes: dict[str, set[str]] = field(default_factory=lambda: defaultdict(lambda: {""}))
     runs: dict[str, set[bool]] = field(default_factory=lambda: defaultdict(lambda: {True}))
     shares: dict[str, set[bool]] = field(default_factory=dict)
     #: Names of the upload that waits to be kept; empty: that before the last kill.
     waiting: set[str] = field(default_factory=set)
-    latest: str = ""
     publishing: int = 0
-    kept: Counter[str] = field(default_factory=Counter)
-    open: Counter[str] = field(default_factory=Counter)
-    found: dict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
 
-    @contextmanager
-    def change(self, action: str, states: set[Any], state: Any) -> Iterator[None]:
-        """A change is asked for, and at the end of the block the app has answered."""
-        states.add(state)
-        self.open[action] += 1
-        yield
-        states.clear()
-        states.add(state)
-        self.kept[action] += 1
-        self.open[action] -= 1
 
-    def settle(self, action: str, states: set[Any], state: Any) -> None:
-        """What is found after the kill holds from now on."""
-        if state not in states:
-            raise LostError(f"{action}: expected one of {states}, found {state!r}")
-        if len(states) > 1:
-            self.found[action]["done" if state else "not done"] += 1
-        states.clear()
-        states.add(state)
+@contextmanager
+def change(states: set[Any], state: Any) -> Iterator[None]:
+    """A change is asked for, and at the end of the block the app has answered."""
+    states.add(state)
+    yield
+    states.clear()
+    states.add(state)
+
+
+def settle(what: str, states: set[Any], state: Any) -> None:
+    """What is found after the kill holds from now on."""
+    if state not in states:
+        raise LostError(f"{what}: expected one of {states}, found {state!r}")
+    states.clear()
+    states.add(state)
 
 
 def look(root: Path, told: Promises) -> list[JobStatus]:
-    """Compare a store with what was promised.
-
-    Returns
-    -------
-    list of JobStatus
-        Of all jobs; those that had not ended are interrupted.
-    """
+    """Compare a store with what was promised; all jobs, of which some are interrupted."""
     store = Store(root)
     data = {i.name: i for i in store.datasets.find(MINE) if not i.is_demo}
     for name in data.keys() | told.data.keys():
-        if (name in data) not in told.data[name]:
-            raise LostError(f"the data set {name} is there: {name in data}")
-        told.settle("upload", told.data[name], name in data)
+        settle(f"whether the data set {name} is there", told.data[name], name in data)
     for name, info in data.items():
         if pairs_of(store.datasets.get(info.id, MINE)) != set(rows_of(name)):
             raise LostError(f"the data set {name} is not what was uploaded")
@@ -108,14 +92,14 @@ def look(root: Path, told: Promises) -> list[JobStatus]:
     for run_id, states in told.runs.items():
         if run_id not in runs and run_id not in gone:
             raise LostError(f"the run {run_id} can neither be opened nor be brought back")
-        told.settle("delete a run, undo", states, run_id in runs)
+        settle(f"whether the run {run_id} is there", states, run_id in runs)
     for run_id, info in runs.items():
         run = store.runs.get(run_id, MINE)
         whole = run.part("test").evaluation.value("MRR") >= 0 and bool(run.pipeline().model_)
         if not whole or not all(len(load_map(run, name)[0].x) for name in run.maps()):
             raise LostError(f"the run {run_id} is not whole")
-        told.settle("name", told.names[run_id], info.name)
-        told.settle("note", told.notes[run_id], info.note)
+        settle("name", told.names[run_id], info.name)
+        settle("note", told.notes[run_id], info.note)
     statuses = _look_at_jobs(store, told, runs.keys() | gone)
     _look_at_shares(store, told)
     if told.waiting:
@@ -125,16 +109,12 @@ def look(root: Path, told: Promises) -> list[JobStatus]:
         is_other = bool(waits) and name in told.waiting and content != csv_of(name)
         if not told.waiting & {name, ""} or is_other:
             raise LostError(f"the upload {told.waiting} does not wait, but {name!r}")
-        if len(told.waiting) > 1:
-            is_new = name == told.latest
-            told.found["upload, unkept"]["done" if is_new else "not done"] += 1
         told.waiting = {name} - {""}
     known = {"datasets": {info.id for info in data.values()}, "runs": {*runs}, "trash": gone}
     for kind, ids in (known | {"drafts": set()}).items():
         there = {path.name for path in (root / kind).iterdir()}
         if there != ids:
             raise LostError(f"{kind}: {there ^ ids} in the index or on the disk, not in both")
-    told.open.clear()
     return statuses
 
 
@@ -160,9 +140,6 @@ def _look_at_jobs(store: Store, told: Promises, runs: set[str]) -> list[JobStatu
             raise LostError(f"the job {status.id} reads {status.state}")
         if status.state == "interrupted" and not status.message:
             raise LostError(f"the job {status.id} does not say why it ended")
-        if told.jobs.get(status.id) is False and status.id not in told.settled:
-            told.found["train"]["done" if status.state == "succeeded" else "interrupted"] += 1
-    told.settled.update(statuses)
     told.jobs = {job_id: s.state == "succeeded" for job_id, s in statuses.items()}
     told.created = {job_id: s.created for job_id, s in statuses.items()}
     return left
@@ -173,12 +150,10 @@ def _look_at_shares(store: Store, told: Promises) -> None:
     for token, states in told.shares.items():
         if (token in there) != _resolves(store, token):
             raise LostError(f"the share {token} is listed, or opens, but not both")
-        told.settle("withdraw", states, token in there)
+        settle(f"whether the share {token} is there", states, token in there)
     more = there - told.shares.keys()
     if len(more) > told.publishing:
         raise LostError(f"{len(more)} shares that nobody asked for")
-    if told.publishing:
-        told.found["publish"]["done" if more else "not done"] += 1
     told.publishing = 0
     told.shares.update({token: {True} for token in more})
 

@@ -11,7 +11,7 @@ from contextlib import ExitStack
 from itertools import count, cycle
 
 from app_client import Tab
-from sudden_state import Promises, csv_of
+from sudden_state import Promises, change, csv_of
 
 _TOKEN = re.compile(r"[?&]share=([\w-]+)")
 #: Seconds after which a server counts as hung: a busy machine starts one in a minute.
@@ -44,25 +44,19 @@ async def hand_in(tab: Tab, name: str) -> None:
 async def keep(tab: Tab, told: Promises, name: str) -> str:
     """Upload a file and keep it; the id of the data set."""
     await hand_in(tab, name)
-    with told.change("upload", told.data[name], True):
+    with change(told.data[name], True):
         await tab.press("data-keep")
     return tab.query.removeprefix("data=")
 
 
 async def train(tab: Tab, told: Promises) -> None:
     """Press the button of the page with its usual ticks, and wait for the end of all."""
-    told.open["train"] += 1
     await tab.press("train-start")
     asked = jobs_in(tab, "cancel")
     told.jobs.update({job: told.jobs.get(job, False) for job in asked})
-    told.kept["train"] += len(asked)
-    told.open["train"] -= 1
     await wait(tab)
     broken = jobs_in(tab, "again")
-    for job in asked:
-        if job not in broken:
-            told.jobs[job] = True
-            told.kept["trained"] += 1
+    told.jobs.update({job: True for job in asked if job not in broken})
 
 
 def jobs_in(tab: Tab, button: str) -> list[str]:
@@ -91,7 +85,7 @@ async def uploads(port: int, told: Promises, tag: str) -> None:
 async def delete(tab: Tab, told: Promises, name: str, data: str) -> None:
     """Delete a data set."""
     await tab.open("data", "view=other")
-    with told.change("delete data", told.data[name], False):
+    with change(told.data[name], False):
         await tab.press(f"data-delete-{data}")
 
 
@@ -106,8 +100,7 @@ async def leave(tab: Tab, told: Promises, name: str) -> None:
     """Upload a file and leave it unkept."""
     if not told.waiting:
         told.waiting.add("")
-    told.latest = name
-    with told.change("upload, unkept", told.waiting, name):
+    with change(told.waiting, name):
         await hand_in(tab, name)
 
 
@@ -141,15 +134,15 @@ async def save(tab: Tab, told: Promises, tag: str, data: str, row: int) -> None:
     run = await _tick(tab, data, row)
     for action, promises in (("name", told.names), ("note", told.notes)):
         text = f"{action} {tag}"
-        with told.change(action, promises[run], text):
+        with change(promises[run], text):
             await tab.write(f"train-{action}-{run}", text)
     run = await _tick(tab, data, 0)
-    with told.change("delete a run, undo", told.runs[run], False):
+    with change(told.runs[run], False):
         await tab.press("train-delete")
     # One button brings back all, also what was deleted before an earlier kill.
     with ExitStack() as gone:
         for states in [states for states in told.runs.values() if False in states]:
-            gone.enter_context(told.change("delete a run, undo", states, True))
+            gone.enter_context(change(states, True))
         await tab.press("train-undo")
 
 
@@ -178,17 +171,16 @@ async def publish(tab: Tab, told: Promises, data: str, page: str) -> str:
             await tab.open(page, f"data={data}")
     await tab.unfold(f"{page}-share")
     before = set(told.shares)
-    told.publishing, told.open["publish"] = 1, 1
+    told.publishing = 1
     await tab.press(f"{page}-publish")
     shown = {t for code in tab.drawn("code") for t in _TOKEN.findall(code.code_text)}
     (token,) = shown - before
     told.shares[token] = {True}
-    told.publishing, told.open["publish"] = 0, 0
-    told.kept["publish"] += 1
+    told.publishing = 0
     return token
 
 
 async def withdraw(tab: Tab, told: Promises, token: str) -> None:
     """Withdraw what was published on this page."""
-    with told.change("withdraw", told.shares[token], False):
+    with change(told.shares[token], False):
         await tab.press(f"withdraw-{token}")
