@@ -48,17 +48,13 @@ def pytest_collection_finish():
 
 
 @pytest.fixture(scope="session", autouse=True)
-def nobodys_store(tmp_path_factory):
-    """What names no store is kept in one of the tests, not in that of whoever runs them."""
+def surroundings(tmp_path_factory):
+    """What names no store is kept in one of the tests, not in that of whoever runs them.
+
+    Pages start no process that compiles: jobs would wait for it.
+    """
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("SIMVIZ_HOME", str(tmp_path_factory.mktemp("nobody")))
-        yield
-
-
-@pytest.fixture(scope="session", autouse=True)
-def no_child():
-    """Pages start no process that compiles: jobs would wait for it."""
-    with pytest.MonkeyPatch.context() as patch:
         patch.setattr("simviz.compilation.start", lambda: None)
         yield
 
