@@ -64,7 +64,5 @@ def test_next_leads_through_all_and_previous_back(app):
 
 
 def test_a_link_shows_a_card_and_an_unknown_method_none(app):
-    go(app, method="s2net")
-    assert titles(app) == ["S2Net"]
-    go(app, method="<script>")
-    assert titles(app) == ["CCA"]
+    assert titles(go(app, method="s2net")) == ["S2Net"]
+    assert titles(go(app, method="<script>")) == ["CCA"]

@@ -33,18 +33,11 @@ def test_what_is_scattered_small_unknown_or_nameless_is_no_region():
     theta[60:70, 3] = 1  # without a name
     found = topic_regions(points, theta, [["a"], ["b"], ["c"], [""], ["e"]])
     assert [region.lines for region in found] == [("a",)]
+    theta[90:, 4] = 2  # the weightiest of one name
+    same = topic_regions(points, theta, [["same", "x"], ["b"], ["c"], [""], ["same", "y"]])
+    assert [region.lines for region in same] == [("same", "y")]
     assert topic_regions(np.empty((0, 2)), np.empty((0, 1)), [["a"]]) == []
     assert topic_regions(np.zeros((9, 2)), np.ones((9, 1)), [["a"]])[0].point == (0, 0)
-
-
-def test_of_equal_names_the_weightier_stays():
-    points = clumps([(0, 0), (20, 0)], 30)
-    theta = np.repeat(np.eye(2), [25, 35], axis=0)
-    found = topic_regions(points, theta, [["same", "x"], ["same", "y"]])
-    assert [region.lines for region in found] == [("same", "y")]
-
-
-def test_lengths_must_fit():
     with pytest.raises(ValueError, match="3 points, shares of shape"):
         topic_regions(np.zeros((3, 2)), np.zeros((4, 1)), [["a"]])
 
