@@ -131,6 +131,14 @@ def test_an_average_is_kept_or_the_last_point(titles):
     assert np.abs(average.transform(titles[0]) - last.transform(titles[0])).max() > 1e-4
 
 
+def test_negative_pairs_cost_what_was_asked_for(titles):
+    above, below = (
+        learned(*titles, loss="contrastive", negative_loss=form, n_negatives=None)
+        for form in ("above", "below")
+    )
+    assert np.abs(above.transform(titles[0]) - below.transform(titles[0])).max() > 1e-4
+
+
 def test_gradients_are_clipped_where_a_norm_is_given(titles):
     def moved(most):
         few, more = (learned(*titles, max_gradient=most, max_iter=n) for n in (1, 4))
