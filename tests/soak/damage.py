@@ -64,7 +64,8 @@ def fit_models(folder: Path) -> None:
     made["ssi_full"] = pipeline("ssi", pairs, form="full", shared=False)
     made["query_expansion_lsa"] = pipeline("query_expansion", pairs, base="lsa")
     hashed = simviz.features.HashedText(2_000)
-    made["hashed"] = simviz.PairPipeline(simviz.all_methods()["lsa"](n_components=4), hashed)
+    model = simviz.all_methods()["lsa"](n_components=4)
+    made["hashed"] = simviz.PairPipeline(model, hashed)
     made["blend"] = simviz.BlendPipeline(made["cca"], made["bm25"])
     for name, one in made.items():
         try:
@@ -110,7 +111,8 @@ def members_changed(data: bytearray, rng: random.Random) -> bytes:
     """Members removed, renamed, repeated, exchanged, or packed in another way."""
     members = unpacked(bytes(data))
     names = list(members)
-    what, out = rng.randrange(6), io.BytesIO()
+    what = rng.randrange(6)
+    out = io.BytesIO()
     packings = [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA] if what == 0 else [zipfile.ZIP_DEFLATED]
     method = rng.choice(packings)
     with warnings.catch_warnings(), zipfile.ZipFile(out, "w", method) as archive:
@@ -335,7 +337,7 @@ def bomb(members: Members, rng: random.Random) -> int:
     return rng.choice([1, 9])
 
 
-def work() -> None:
+def work(folder: Path) -> None:
     """Answer a file's path a line with how long it took, what it took and what came of it."""
     import simviz
     from simviz.base import EmbeddingModel
@@ -397,26 +399,31 @@ def peak(reset: bool = False) -> int:
 class Worker:
     """A process that reads files until one of them ends it."""
 
-    _process: subprocess.Popen[str] | None = None
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._process: subprocess.Popen[str] | None = None
 
     def ask(self, path: Path, model: Path) -> dict[str, Any]:
         """What came of a file."""
         if self._process is None:
-            command = [sys.executable, __file__, "--work"]
+            command = [sys.executable, __file__, "--work", str(self._folder)]
             self._process = subprocess.Popen(
                 command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
                 preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CORE, (0, 0)),
             )  # fmt: skip
         process = self._process
         assert process.stdin is not None and process.stdout is not None
-        print(json.dumps([str(path), str(model)]), file=process.stdin, flush=True)
+        process.stdin.write(json.dumps([str(path), str(model)]) + "\n")
+        process.stdin.flush()
         if not select.select([process.stdout], [], [], 60)[0]:
             self.close()
             return {"kind": "fault", "said": "no answer in 60 s", "seconds": 60.0}
-        if line := process.stdout.readline():
-            return dict(json.loads(line))
-        self._process = None
-        return {"kind": "fault", "said": f"the process ended with {process.wait()}"}
+        line = process.stdout.readline()
+        if not line:
+            status = process.wait()
+            self._process = None
+            return {"kind": "fault", "said": f"the process ended with {status}"}
+        return dict(json.loads(line))
 
     def close(self) -> None:
         """End the process."""
@@ -428,21 +435,30 @@ class Worker:
 
 def main() -> int:
     """Damage, read and count."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
     parser.add_argument("--damaged", type=int, default=2_000)
     parser.add_argument("--crafted", type=int, default=200)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--work", action="store_true", help=argparse.SUPPRESS)
+    parser.add_argument("--models", type=Path, help="a folder to keep the models in")
+    parser.add_argument("--work", type=Path, help=argparse.SUPPRESS)
     asked = parser.parse_args()
     if asked.work:
-        work()
+        work(asked.work)
         return 0
-    faults, worker = 0, Worker()
-    with tempfile.TemporaryDirectory() as folder:
-        fit_models(Path(folder))
-        models, path = sorted(Path(folder).glob("*.simviz")), Path(folder) / "file"
-        for make, n in ((damaged, asked.damaged), (crafted, asked.crafted)):
-            title = make.__name__
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = asked.models or Path(scratch) / "models"
+        folder.mkdir(exist_ok=True, parents=True)
+        if not list(folder.glob("*.simviz")):
+            fit_models(folder)
+        models = sorted(folder.glob("*.simviz"))
+        path, worker = Path(scratch) / "file.simviz", Worker(folder)
+        faults = 0
+        for title, make, n in (
+            ("damaged", damaged, asked.damaged),
+            ("crafted", crafted, asked.crafted),
+        ):
             counts: Counter[str] = Counter()
             slowest = most = 0.0
             # All files of a model in turn: each is warmed up once.
@@ -466,8 +482,8 @@ def main() -> int:
                 f"{counts['equal']:,} answered as before, {counts['other']:,} otherwise, "
                 f"{counts['fault']:,} faults; at most {slowest:.2f} s, {most:.2f} times the memory"
             )
-    worker.close()
-    return int(faults > 0)
+        worker.close()
+    return 1 if faults else 0
 
 
 if __name__ == "__main__":
