@@ -12,6 +12,7 @@ from sklearn.base import clone
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
 import simviz.methods
+from simviz.base import EmbeddingModel, LinearPairModel, PairModel
 from simviz.base.checks import fixtures, yield_checks
 from simviz.methods import all_methods, get_method, method_id
 from simviz.params import validate_params
@@ -58,6 +59,16 @@ def test_classes_are_imported_by_their_names_and_cca_by_its_title():
     assert all(getattr(simviz.methods, cls.__name__) is cls for cls in METHODS.values())
     with pytest.raises(ImportError, match="NoMethod"):
         from simviz.methods import NoMethod  # noqa: F401
+
+
+@pytest.mark.parametrize("base", [PairModel, EmbeddingModel, LinearPairModel])
+def test_the_docs_say_which_methods_a_class_has_to_write(base):
+    guide = (Path(__file__).parents[2] / "docs" / "add-a-method.md").read_text(encoding="utf-8")
+    said = next(line for line in guide.splitlines() if "Derive from `PairModel`" in line)
+    assert base.__abstractmethods__
+    for name in base.__abstractmethods__:
+        assert f"`{name}`" in said
+        assert any(f"``{name}" in inspect.getdoc(one) for one in base.__mro__[:-1] if one.__doc__)
 
 
 def test_every_method_of_a_paper_that_departs_from_it_has_its_preset():

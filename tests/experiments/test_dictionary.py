@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from simviz.experiments.ssi_languages import induced_dictionary
+from simviz.experiments.ssi_languages import TranslatedTfidf, induced_dictionary
 
 
 def some_pairs(n=400, seed=0):
@@ -57,3 +57,11 @@ def test_steps_are_those_of_the_book_whatever_the_order_of_pairs():
 def test_pairs_that_do_not_belong_together_are_refused():
     with pytest.raises(ValueError, match="none does here"):
         induced_dictionary(*some_pairs(), sp.csr_array((400, 400)))
+
+
+def test_sides_of_other_sizes_are_refused():
+    X, Y = some_pairs()
+    with pytest.raises(ValueError, match="Rows are paired one to one"):
+        induced_dictionary(X, Y[:3])
+    with pytest.raises(ValueError, match="40"):
+        TranslatedTfidf().fit(X, Y).similarity(sp.csr_array(np.eye(3)), Y)

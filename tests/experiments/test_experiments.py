@@ -320,6 +320,7 @@ def test_what_cannot_be_read_is_named(folder, tmp_path):
         read_parts(tmp_path)
     made = folder(packed=False)
     for name, text, words in (
+        ("split.tsv", "id\tsplit\nx0\tlater\n", "has 'later' in column 'split'"),
         ("relevance.tsv", "x_id\ty_id\tgrade\nx0\ty99\t1\n", r"relevance\.tsv, line 2"),
         ("x.jsonl", '{"id": "a"}\n', r"x\.jsonl has one column only"),
     ):
@@ -466,6 +467,27 @@ def test_a_request_is_all_that_it_says():
     assert request_key((again, Parts.of(graded(), by="x", seed=0).train)) == keys[0]
     with pytest.raises(StoreError, match="object, which cannot be stored"):
         request_key(object())
+
+
+@pytest.mark.filterwarnings("ignore:.*more than the data can give")
+def test_rows_with_everything_kept_are_those_with_nothing_kept(tmp_path, all_kept, few_settings):
+    experiment = get_experiment("s2net_languages")
+    data = experiment.prepared(aligned(150, share=0.3))
+    methods = ["cl_lsi", "opca", "s2net"]
+
+    def run(folder):
+        tree = experiment.run(data, methods=methods, progress=Progress(folder=folder)).to_json()
+        times = tree["tables"].pop()
+        assert times["title"] == "Training times"
+        return tree, [row[1] for row in times["rows"]]
+
+    (nothing, _), (making, took), (reading, read) = run(None), run(tmp_path), run(tmp_path)
+    assert making == nothing and reading == nothing
+    s2net, opca, cl_lsi = range(3)
+    assert (read[s2net], read[cl_lsi]) == pytest.approx((took[s2net], took[cl_lsi]))
+    assert min(took) > 0 and read[opca] != took[opca], "a path of ridges is gone again"
+    found = {tuple(row[:2]): tuple(row[3:6]) for row in nothing["tables"][-1]["rows"]}
+    assert len(set(found.values())) > 3, "what is changed changes something"
 
 
 @pytest.mark.parametrize("id", ["s2net_graded", "web_ranking"])
