@@ -106,13 +106,15 @@ def test_tests_are_kept_apart_and_said(visit, home):
     assert set(pills(page).value) == {home.runs["bm25"], home.runs["tfidf"]}
     select(page, "group", next(o for o in part.options if "seed 1" in o))
     assert pills(page).value == [home.runs["elsewhere"]] and "seed 1" in said(page)
+    assert ": 0.5 % of the English names are empty" in said(page)
     run(pills(page).set_value([]))
     assert "Choose at least one run" in said(page)
 
 
 def test_finding_table_and_baselines_and_every_mark_names_its_test(visit):
-    page = visit(data="demo:emoji", tab="dimensions")
+    page = visit(data="demo:emoji", tab="dimensions", test="tea leaves", correction="<b>")
     body = html(page)
+    assert "tea leaves" not in body and "<b>" not in link(page).values()
     assert "over 385 queries (English names) of the test part" in body
     assert "paired randomisation, 385 queries" in body, "the verdict"
     assert "two-sided, 385 queries" in said(page), "the note; one comparison is not corrected"
@@ -125,6 +127,8 @@ def test_finding_table_and_baselines_and_every_mark_names_its_test(visit):
     assert len(re.findall("<th [^>]*title=", body)) == 5, "all but the method have a word on hover"
     assert "the 385 Spanish names of the test part" in said(page)
     assert "are empty" not in said(page)
+    assert "16.5 % of the terms of the English names and 13.7 % of the terms of" in said(page)
+    assert said(page).count("did not occur in training") == 1, "both have the same terms"
     run(page.toggle(key="compare-more").set_value(True))
     assert len(titles(page)) == 1 + 6 + 8 + 2  # six metrics, eight of the test, dimensions, time
     select(page, "test", "wilcoxon")
@@ -305,7 +309,8 @@ def test_numbers_stand_behind_a_curve(visit):
 
 
 def test_curves_by_training_size_are_made_when_asked_for(visit, home):
-    page = visit(data="demo:icons", tab="training")
+    page = visit(data="demo:icons", tab="training", direction="mean")
+    assert "let one side ask to be strict" in said(page)
     assert not page.get("plotly_chart") and "solved at once" in said(page)
     page = visit(data="demo:icons", tab="size")
     assert "What would more pairs bring" in said(page)
@@ -440,6 +445,7 @@ def test_hostile_text_is_text(visit, home):
     assert "](javascript" not in bare and "<img" not in bare
     labels = [o.content for o in pills(page).proto.options]
     assert any("\\<img" in label and "\\[a\\]" in label for label in labels)
+    assert "All queries as CSV" in {b.proto.label for b in page.get("download_button")}
 
 
 def choose_all(home, names, data, direction="y2x", metric="MRR"):

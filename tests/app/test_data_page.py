@@ -85,6 +85,9 @@ def test_bad_file_is_named_and_nothing_is_lost(app):
         assert message in text and "<img" not in text
         assert "40 pairs" in text, "the good file still waits"
     assert app.session_state.dataset_id == "demo:emoji"
+    for page in ("app.py", "pages/data.py"):
+        run(app.switch_page(page))
+    assert "40 pairs" in html(app), "and still after another page"
     assert keep(app).n_x == 40
 
 

@@ -44,6 +44,8 @@ def test_demo_is_described_and_checked(app):
     go(app, data="demo:icons")
     run(app.button(key="data-remedy-duplicates").click())
     assert not app.session_state.dataset_id.startswith("demo:") and "1,339" in html(app)
+    run(app.selectbox(key="data-switch").select("demo:icons"))
+    assert "1,340" in html(app), "the demo is left alone"
 
 
 def test_leak_is_mended_in_a_new_version_and_the_old_one_is_kept(app):

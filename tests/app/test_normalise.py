@@ -122,6 +122,8 @@ def test_a_column_comes_as_a_file(app, monkeypatch):
 @pytest.mark.parametrize(
     ("data", "words"),
     [
+        (b"\x80\x04\x95\x00", "pickle"),
+        (b"", "empty"),
         (b"a\n" + b"x\n" * 7, "the limit is 6"),
         (b"\x1f\x8b\x08\x00junk", "gzip"),
         (b"a,b\n1,2,<img src=x>\n", "has 3 cells but the header has 2"),

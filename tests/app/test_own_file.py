@@ -13,6 +13,7 @@ from on_page import control, html, press, run
 from pyarrow import parquet
 from waiting import until, until_trained
 
+from simviz.methods import get_method
 from simviz.workbench.shell import progress, state
 
 PAGE = "data"
@@ -125,3 +126,20 @@ def test_seven_methods_by_dimensions_take_six_presses_from_the_preview(keep):
     press(app, "Measured on", "validation" if is_test else "test")
     of_the_other = curves(app)
     assert of_the_other.keys() == METHODS and of_the_other != of_one_part
+
+
+def test_own_data_are_run_from_the_papers_page(keep):
+    app, name, methods = keep(related()), "s2net_languages", ["cca", "cl_lsi"]
+    app.switch_page("pages/papers.py").run()
+    app.button_group(key=f"papers-methods-{name}").set_value(methods)
+    printed = {e.proto.body for e in run(app).get("html")}
+    run(app.button(key=f"papers-run-{name}-own").click())
+    until_trained(app)
+    run(app)
+    shown = [e.proto.body for e in app.get("html") if e.proto.body not in printed]
+    (claims,) = (body for body in shown if 'role="list"' in body)
+    assert "was not run." in claims and "The paper: " in claims
+    for method in methods:
+        title = get_method(method).tags.title.split()[0].replace("-", "-?")
+        assert re.search(f"<td[^>]*>{title}", html(app))
+    assert app.get("plotly_chart")

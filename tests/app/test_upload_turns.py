@@ -92,6 +92,12 @@ def test_another_upload_of_the_workspace_takes_its_place(app, slow, again):
     assert waiting(app) is None and "took its place" in html(app)
 
 
+def test_too_many_pixels_are_refused(app, monkeypatch):
+    monkeypatch.setenv("SIMVIZ_MAX_TOTAL_PIXELS", "1000")
+    hand_in(app, "pictures.zip", make_template("pictures.zip"))
+    assert "pixels in all; the limit is 1,000" in html(settled(app))
+
+
 def test_a_reading_ends_with_its_time(monkeypatch):
     reading = upload.Reading(("w", "1"), "q.csv", 9, 0.0)
     heard = []
