@@ -138,6 +138,21 @@ def test_intervals_hold_where_pairs_are_alike(shape, of_unit, with_groups, low, 
     assert plain <= most
 
 
+def test_copies_in_groups_tell_hardly_more_than_one_of_each():
+    scores = np.random.default_rng(4).standard_normal((20, 25))
+    pages = {"x": np.arange(60) // 3, "y": [f"page {i // 2}" for i in range(50)]}
+
+    def width(n_x, n_y, groups=None):
+        others = Relevance(sp.csr_array(-np.ones((20 * n_x, 25 * n_y))), unjudged="ignore")
+        copies = Table(scores.repeat(n_x, axis=0).repeat(n_y, axis=1))
+        x, y = np.zeros((20 * n_x, 1)), np.zeros((25 * n_y, 1))
+        point = operating_point(copies, x, y, others, threshold=1.0, groups=groups)
+        return point.false_alarm_rate.high - point.false_alarm_rate.low
+
+    once = width(1, 1)
+    assert width(3, 2) < 0.8 * once and once <= width(3, 2, pages) < 1.5 * once
+
+
 def test_what_cannot_be_is_refused():
     sides = VectorScorer(), X, X
     for ask, words in (

@@ -113,6 +113,11 @@ def test_nested_methods_are_fitted_once_a_fold(vectors, monkeypatch):
     )
     search(cca(vectors), vectors, {"n_components": [2, 5, 12]}, cv=3, by="x")
     assert fits == [12, 12, 12]
+    fits.clear()
+    units = PairUnits.of(vectors, "x")
+    grid = GridSearchCV(UnitEstimator(cca(vectors), units), {"n_components": [2, 5]}, cv=3)
+    grid.fit(np.arange(len(units)))
+    assert fits == [2, 2, 2, 5, 5, 5, 5], "and each candidate once in the hands of scikit-learn"
 
 
 @pytest.mark.parametrize("by", ["pair", "x", "y", "group"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from copy import deepcopy
+from functools import partial
 
 import numba
 import numpy as np
@@ -225,7 +226,7 @@ def test_folding_in_ends_at_the_topics_of_training(method, settings, monkeypatch
 
 
 @pytest.mark.parametrize("turned", [False, True])
-@pytest.mark.parametrize("cls", [EM, TiltedEM])
+@pytest.mark.parametrize("cls", [EM, TiltedEM, partial(TiltedEM, epsilon=0.05)])
 def test_pairs_count_as_copies_of_their_items_as_often_as_they_weigh(cls, turned):
     X, Y = (Z.toarray() for Z in pairs(20))
     X[3] = 0
@@ -325,6 +326,8 @@ def test_perplexity_is_of_held_out_partners():
     assert model.perplexity_curve_[-1] == pytest.approx(np.exp(-total / n), rel=1e-9)
     assert len(model.perplexity_curve_) == 15
     assert 1 < min(model.perplexity_curve_) < 25  # there are no more words
+    unwatched = get_method("jplsa")(4, max_iter=15).fit(X[train], Y[train])
+    assert_array_equal(unwatched.x_topics_, model.x_topics_)
     single = get_method("lda")(4, max_iter=15).fit(X[train], X[train], None, X[held], X[held])
     assert 1 < single.perplexity_curve_[-1] < single.perplexity_curve_[0] < 40
 
