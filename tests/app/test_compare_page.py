@@ -193,6 +193,8 @@ def test_answers_and_queries_are_named_by_their_sides(visit):
     go(page, data="demo:icons", direction="x2y")
     assert "first 5 answers (icons)" in html(page)
     assert "queries (keywords) of the test part" in html(page)
+    go(page, data="demo:icons", direction="mean")
+    assert "let one side ask to be strict" in said(page), "both share judgments"
 
 
 def test_link_restores_everything(visit, home):
@@ -309,8 +311,7 @@ def test_numbers_stand_behind_a_curve(visit):
 
 
 def test_curves_by_training_size_are_made_when_asked_for(visit, home):
-    page = visit(data="demo:icons", tab="training", direction="mean")
-    assert "let one side ask to be strict" in said(page)
+    page = visit(data="demo:icons", tab="training")
     assert not page.get("plotly_chart") and "solved at once" in said(page)
     page = visit(data="demo:icons", tab="size")
     assert "What would more pairs bring" in said(page)
