@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numba
 import numpy as np
 import pytest
@@ -139,6 +141,17 @@ def test_the_same_picture_whatever_the_judgments_and_the_threads(monkeypatch):
     np.testing.assert_array_equal(first.x, second.x)
     np.testing.assert_array_equal(first.y, second.y)
     assert first.quality.mrr_map != second.quality.mrr_map
+
+
+@pytest.mark.parametrize("method", ["pca", "two-sided"])
+def test_judgments_of_a_data_set_do_not_move_its_drawing(method):
+    words = [f"{a} {b}" for a in ("red", "blue", "green", "old") for b in ("car", "bus", "tram")]
+    pairs = PairSet.from_texts(words, [word.upper() for word in words])
+    pipeline = default_pipeline("cca", pairs, n_components=4).fit(pairs)
+    shuffled = replace(pairs, relevance=Relevance(np.roll(np.eye(12), 5, axis=1)))
+    one, other = (draw(pipeline, p, method=method)[0] for p in (pairs, shuffled))
+    np.testing.assert_array_equal(one.x, other.x)
+    np.testing.assert_array_equal(one.y, other.y)
 
 
 def test_a_method_without_vectors_is_drawn_from_its_similarities():
