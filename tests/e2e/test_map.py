@@ -263,6 +263,12 @@ def test_lasso_and_box_enclose_what_is_inside(page, drawing):
     drag((300, 400), (600, 200))
     page.wait_for_function("(n) => map.data.region && map.enclosed?.[n]", arg=max(wanted))
     assert page.evaluate(enclosed) == page.evaluate(said) == [i for i in wanted if i >= N]
+    # So it does where a link brings both at once.
+    link = page.evaluate("({ region: told.region.corners, set: { closed: ['s0'], n: 1 } })")
+    again = page.context.new_page()
+    host(again, drawing, **link)
+    assert again.evaluate(enclosed) == [i for i in wanted if i >= N]
+    again.close()
     page.locator(".sv-canvas").focus()
     page.keyboard.press("Escape")
     page.wait_for_function("() => map.region === null && map.enclosed === null")
