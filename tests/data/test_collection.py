@@ -271,6 +271,8 @@ def test_files_and_columns_can_be_chosen_and_are_told():
     assert chosen.pairs.y.content.tolist() == ["Pump"]
     assert chosen.parts["label"][0] == "" and dense(chosen.pairs) == [[1]]
     assert chosen.pairs.y.metadata["body"].tolist() == ["moves blood"]
+    swapped = read_collection(files, parts={"x": "documents.csv", "y": "queries.csv"}).pairs
+    assert swapped.x.ids.tolist() == ["d1"]
     for wrong in ({"y_text": "words"}, {"label": "words"}):
         with pytest.raises(DatasetError, match="column 'words'"):
             read_collection(files, parts=wrong)

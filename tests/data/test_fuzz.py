@@ -15,6 +15,7 @@ import zipfile
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from hypothesis import HealthCheck, given, settings, strategies as st
 from made_up import arrow, saved, zipped
 
 from simviz.data import read_collection, read_pairs, reading_limits
@@ -186,3 +187,20 @@ def test_no_file_leaves_anything_but_a_sentence_or_a_whole_data_set(part, tmp_pa
     assert kept > 0
     assert sum(not d.is_demo for d in store.datasets.find(workspace)) <= kept
     assert not [p for p in (tmp_path / "store").rglob("*") if ".part" in p.name]
+
+
+@settings(max_examples=60, suppress_health_check=list(HealthCheck))
+@given(
+    text=st.text(alphabet=st.characters() | st.sampled_from(',;\t|"\n\r{}[]01.-eE'), max_size=200),
+    header=st.sampled_from(
+        ["", "x,y\n", "query\tdocument\tgrade\n", '{"x": "a", "y": ', "x;y;score\n"]
+    ),
+    name=st.sampled_from(["a.csv", "a.tsv", "a.jsonl", "a.txt", "a.json"]),
+)
+def test_any_text_is_read_or_refused(text, header, name):
+    try:
+        result = read_pairs((header + text).encode("utf-8", "surrogatepass"), name)
+    except DatasetError as error:
+        assert str(error)
+    else:
+        assert len(result.pairs.x) and len(result.pairs.y)

@@ -136,3 +136,9 @@ def test_corrected_roles_are_obeyed():
     assert not result.pairs.x.metadata and result.roles is roles
     kept = to_pairs(table, replace(roles, unjudged="ignore")).pairs
     assert kept.relevance.unjudged == "ignore"
+
+
+def test_names_of_sides_do_not_need_text():
+    pairs = read("x_id\ty_id\tgrade\nq1\td1\t2\nq1\td2\t1\n", "qrels.tsv").pairs
+    assert list(pairs.x.ids) == list(pairs.x.content) == ["q1"]
+    assert pairs.relevance.matrix.toarray().tolist() == [[2, 1]]

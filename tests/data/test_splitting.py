@@ -335,7 +335,7 @@ def dated(times, name="date", y_times=None):
 
 @pytest.mark.parametrize("by", ["pair", "x", "y"])
 def test_every_item_is_tested_once(by):
-    found = list(folds(one_to_one(47), n=5, by=by, seed=2))
+    found, again = (list(folds(one_to_one(47), n=5, by=by, seed=2)) for _ in range(2))
     side = "y_index" if by == "y" else "x_index"
     tested = np.concatenate([getattr(parts, side)["test"] for parts in found])
     assert sorted(tested) == list(range(47))
@@ -344,6 +344,7 @@ def test_every_item_is_tested_once(by):
         assert_partition(index, 47)
         assert 9 <= len(index["test"]) <= 10
     assert found[1].notes[0] == "Fold 2 of 5."
+    assert [parts.test.digest for parts in again] == [parts.test.digest for parts in found]
 
 
 def test_folds_keep_groups_whole():

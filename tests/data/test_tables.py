@@ -106,6 +106,7 @@ REFUSED = [
     ("q.csv", b"\x89PNG\r\n\x1a\n\0\0", r"q\.csv is a PNG image, not a table"),
     ("q.parquet", b"\x89PNG\r\n\x1a\n\0\0", r"q\.parquet is a PNG image, not a table"),
     ("q.parquet", b"x,y\na,b\n", r"q\.parquet is not a Parquet file"),
+    ("q.csv", b"PK\x03\x04", r"a zip archive, not a table"),
     ("q.parquet", parquet_bytes(SAME)[:-9], r"Parquet file that is cut off or damaged"),
     ("q.parquet", parquet_bytes(SAME)[:4], r"Parquet file that is"),
     ("q.parquet", parquet_bytes({"x": ["a"]}), r"one column only \('x'\)"),

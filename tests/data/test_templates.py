@@ -41,6 +41,7 @@ def test_four_layouts_hold_the_same_judgments():
     names = ("judgments.csv", "judgments.parquet", "collection.zip", "trec.zip")
     found = [read(name).pairs.relevance.matrix.toarray().tolist() for name in names]
     assert found == found[:1] * 4
+    assert sorted(value for row in found[0] for value in row if value) == [-1, -1, 1, 2, 2]
 
 
 def test_unknown_template_is_named():
