@@ -14,7 +14,7 @@ from simviz.evaluation import evaluate
 from simviz.exceptions import JobCancelled
 from simviz.jobs import JobError, SplitSpec, blend_spec, csls_spec
 from simviz.jobs.spec import BlendSpec, CSLSSpec
-from simviz.pipeline import BlendPipeline, CSLSPipeline
+from simviz.pipeline import BlendPipeline, CSLSPipeline, load_pipeline
 from simviz.projection.pipeline_map import Space
 
 
@@ -25,7 +25,7 @@ def trained(queue, ask):
     return train, train(ask("cca", n_components=5)), train(ask("bm25"))
 
 
-def test_a_blend_is_a_run_of_its_own(trained, queue, mine, sentences):
+def test_a_blend_is_a_run_of_its_own(trained, queue, mine, sentences, tmp_path):
     train, cca, bm25 = trained
     spec = blend_spec(cca.info, bm25.info, 0.3, workspace=mine)
     run = train(spec)
@@ -47,6 +47,10 @@ def test_a_blend_is_a_run_of_its_own(trained, queue, mine, sentences):
         np.testing.assert_allclose(
             run.part("test").evaluation.per_query(metric), ours.per_query(metric), equal_nan=True
         )
+    # What is downloaded is what the public loader reads.
+    (tmp_path / "blend.simviz").write_bytes(run.pipeline_bytes())
+    loaded = load_pipeline(tmp_path / "blend.simviz").similarity(test.x, test.y)
+    np.testing.assert_array_equal(loaded, pipeline.similarity(test.x, test.y))
 
 
 def test_a_blend_outlives_its_parts_and_is_shared_alone(trained, store, mine, sentences):

@@ -180,7 +180,7 @@ def test_a_data_set_or_split_that_does_not_fit_is_noticed(queue, ask):
 def test_jobs_belong_to_who_follows_them(queue, ask, theirs):
     job_id = queue.submit(ask())
     words = set()
-    for wrong in (job_id, "0" * 32 + "-1"):
+    for wrong in (job_id, "0" * 32 + "-1", "", "..", "../x", "0" * 32 + "-1/..", None, "\ud800"):
         for call in (queue.status, queue.cancel, queue.repeat):
             with pytest.raises(StoreError) as error:
                 call(wrong, theirs)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from simviz.data import PairSet, split
+from simviz.data import Items, PairSet, split
 from simviz.evaluation import blend_curve
 from simviz.evaluation.scoring import evaluate
 from simviz.jobs import JobSpec, SplitSpec, search_spec
@@ -61,6 +61,16 @@ def test_an_imported_run_has_the_parts_that_it_brings_scores_for():
             return np.ones((len(x), 2))
 
     assert set(measurable(parts, ForTheTest())) == {"test"}
+
+
+def test_a_job_may_split_by_time():
+    days = {"day": np.array([f"2026-01-{i + 1:02d}" for i in range(16)], dtype=object)}
+    x = Items([str(i) for i in range(16)], TEXTS, "text", days)
+    pairs = PairSet(x, Items(x.ids, TEXTS, "text"), Relevance.identity(16))
+    spec = JobSpec("d", pairs.digest, "bm25", split=SplitSpec("time", group_key="day"))
+    assert JobSpec.from_json(spec.to_json()).split == spec.split
+    result = train(spec, pairs, quiet)
+    assert result.parts["x_test"].min() > result.parts["x_train"].max()
 
 
 def exchanged_tests(n=60):
