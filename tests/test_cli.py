@@ -1,5 +1,6 @@
 """The command: what it prints, what it writes, and how it ends."""
 
+import gzip
 import io
 import json
 import os
@@ -171,6 +172,20 @@ def test_output_that_nobody_reads_is_no_verdict(table):
             "simviz: The output cannot be read or written (No space left on device). "
             "Make room on the disk.\n",
         )
+
+
+def test_files_come_through_pipes(tmp_path):
+    lines = "".join(f"q{i} Q0 d{j} 1 {-((i * j) % 7)} r\n" for i in range(30) for j in range(7))
+    (tmp_path / "a.gz").write_bytes(gzip.compress(lines.encode()))
+    (tmp_path / "b.trec").write_text(lines)
+    (tmp_path / "q.txt").write_text("".join(f"q{i} 0 d{i % 7} 1\n" for i in range(30)))
+    compare = f"{sys.executable} -m simviz compare <(zcat a.gz) b.trec --qrels /dev/stdin --json"
+    command = ["bash", "-c", f"cat q.txt | {compare}"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (4, "")
+    found = json.loads(done.stdout)
+    assert [one["run"] for one in found["runs"]] == ["r", "b"]
+    assert found["comparisons"][0]["difference"] == 0
 
 
 def test_statuses_are_told(capsys):

@@ -73,6 +73,16 @@ def test_every_event_is_one_line_without_texts_and_keys(tmp_path, lines):
     assert refused.endswith('what="data sets" used=1 limit=1')
 
 
+def test_on_request_every_line_is_json(tmp_path, lines):
+    read = lines(is_json=True)
+    work(tmp_path)
+    told = [json.loads(line) for line in read()]
+    assert [line["event"] for line in told if line["event"] != "swept"] == EVENTS
+    assert {"time", "level", "event"} <= set.intersection(*(set(line) for line in told))
+    kept = told[1]
+    assert kept["n_x"] == 12 and kept["bytes"] > 0
+
+
 @pytest.mark.parametrize("is_json", [False, True])
 def test_control_characters_and_messages_of_errors_stay_outside(lines, is_json):
     read = lines(is_json=is_json)
