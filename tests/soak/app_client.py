@@ -315,12 +315,14 @@ def _changed(delta: Any) -> WidgetState | None:
         return None
     state = WidgetState(id=getattr(proto, "id", ""))
     if _is(delta, "selectbox") or _is(delta, "radio"):
-        others = [option for option in proto.options if option != proto.raw_value]
-        state.string_value = others[0] if others else ""
-        return state if others else None
+        options = list(proto.options)
+        at = options.index(proto.raw_value) if proto.raw_value in options else proto.default
+        state.string_value = options[(at + 1) % len(options)] if options else ""
+        return state if len(options) > 1 else None
     if _is(delta, "button_group"):
-        chosen = list(proto.raw_values)
-        others = [option.content for option in proto.options if option.content not in chosen]
+        options = [option.content for option in proto.options]
+        chosen = list(proto.raw_values) if proto.set_value else [options[i] for i in proto.default]
+        others = [option for option in options if option not in chosen]
         state.string_array_value.data.extend(others[:1])
         return state if others else None
     if _is(delta, "checkbox"):
