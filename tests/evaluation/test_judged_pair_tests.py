@@ -233,7 +233,7 @@ def test_what_cannot_be_tested_is_refused():
         (lambda: delong_pairs(once, PartialAUC()), r"of the pooled AUC, got pAUC@0\.25"),
         (lambda: delong([1, 2], [1, 2, 3], [0, 1, 1]), "lengths"),
         (lambda: delong([1, np.nan], [1, 2], [0, 1]), "lengths"),
-        (lambda: compare_evaluations(*evaluations, "AUC", test="delon"), "no test 'delon'. Did y"),
+        (lambda: compare_evaluations(*evaluations, "AUC", test="delon"), "Did you mean 'delong'"),
         (lambda: compare_evaluations(*evaluations, "AUC", n_resamples=0), "n_resamples"),
     ):
         with pytest.raises(ValueError, match=words):
