@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import threading
 import time
+import zipfile
 
 import pytest
 from on_page import hand_in, html, run
@@ -196,6 +198,24 @@ def test_a_later_file_replaces_what_it_does_not_belong_to(app):
     assert app.session_state["data-replaced"] == ids
 
 
+def test_a_table_that_comes_after_a_zip_of_pictures_belongs_to_it(app):
+    whole, bare = zipfile.ZipFile(io.BytesIO(make_template("pictures.zip"))), io.BytesIO()
+    with zipfile.ZipFile(bare, "w") as archive:
+        for name in whole.namelist():
+            if name.endswith(".png"):
+                archive.writestr(name, whole.read(name))
+    hand_in(app, "bare.zip", bare.getvalue())
+    assert "no table of keywords" in html(settled(app))
+    pictures = ("bare.zip", bare.getvalue(), "application/zip")
+    words = ("words.csv", b"file,words\nred-square.png,warm\n", "text/csv")
+    (before,) = app.session_state["data-taken"]
+    uploader = app.file_uploader[0].set_value([pictures, words])
+    uploader._files[0] = (before, *uploader._files[0][1:])
+    run(uploader)
+    assert "1 pair" in html(settled(app)) and "no table of keywords" not in html(app)
+    assert app.dataframe[0].value["y"][0].startswith("data:image/png;base64,")
+
+
 def test_what_is_kept_or_refused_is_no_draft(app):
     hand_in(app, "bad.csv", b"one\nword\n")
     assert state.store().uploads.get(app.session_state.workspace) is None
@@ -225,7 +245,7 @@ def test_packed_or_large_or_of_numbers_is_not_read_by_the_page(app, monkeypatch)
 
     monkeypatch.setattr(upload, "read_and_save", noted)
     for name, data in (
-        ("q.csv", GOOD),
+        *[("q.csv", GOOD)] * 2,  # the same bytes are read once
         ("p.zip", make_template("pictures.zip")),
         ("large.csv", GOOD.encode() + b"x,y,1\n" * 200_000),
         ("v.npz", make_template("vectors.npz")),
