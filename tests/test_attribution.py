@@ -122,4 +122,5 @@ def test_pairs_of_words_hold_what_their_letters_add(sentences):
     of_words, of_terms = (sum(p.value for p in found.pairs) for found in (words, terms))
     assert of_words == pytest.approx(of_terms)
     assert {pair.x_term for pair in words.pairs} <= set(x.content[0].split())
+    assert len(terms.pairs) > len(words.pairs), "they are asked for"
     assert abs(words.remainder) < 1e-9

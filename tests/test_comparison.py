@@ -66,10 +66,6 @@ def test_the_table_is_that_of_the_evaluations(result):
     assert frame.loc["opca", "MRR"] == found.value("MRR")
     assert frame.index[-2:].tolist() == ["(popularity)", "(chance)"]
     assert frame.index[0] == "tfidf_cosine"  # six validation queries
-    unknown, test = frame[["x unknown", "y unknown"]], result.parts.test
-    shares = result.pipelines["tfidf_cosine"].unknown_share(test.x, test.y)
-    assert tuple(unknown.loc["tfidf_cosine"]) == shares
-    assert unknown.loc["(chance)"].isna().all()
     values = frame["validation MRR"][1:-2].tolist()
     assert values == sorted(values, reverse=True)
     assert result.best is result.pipelines[frame.index[0]]
@@ -84,6 +80,17 @@ def test_the_table_is_that_of_the_evaluations(result):
     assert curve[-1] == pytest.approx(result.evaluations()["opca"].value("top-1"))
     names = [trace.name for trace in result.dimension_figure("top-1").data if trace.name]
     assert any(name.startswith(f"opca {curve[-1]:.3f}") for name in names), names
+
+
+def test_terms_unknown_to_training_stand_beside_each_run():
+    x = [f"the {chr(97 + i)}{'xyz'[i % 3]}{i} of something else here" for i in range(20)]
+    pairs = simviz.PairSet.from_texts(x, [f"{text} and more of {text}" for text in x])
+    found = simviz.compare(pairs, ["tfidf_cosine"])
+    frame, test = found.to_frame(), found.parts.test
+    shares = found.pipelines["tfidf_cosine"].unknown_share(test.x, test.y)
+    assert tuple(frame.loc["tfidf_cosine", ["x unknown", "y unknown"]]) == shares
+    assert shares == (pytest.approx(1 / 6), pytest.approx(2 / 15))
+    assert frame.loc["(chance)", ["x unknown", "y unknown"]].isna().all()
 
 
 def test_the_report_holds_every_run(pairs, tmp_path):
