@@ -55,10 +55,10 @@ class ProgressCurve(NamedTuple):
 
     method: str
     label: str
-    at: ArrayLike
-    values: ArrayLike
-    low: ArrayLike | None = None
-    high: ArrayLike | None = None
+    at: Sequence[float]
+    values: Sequence[float]
+    low: Sequence[float] | None = None
+    high: Sequence[float] | None = None
 
 
 def dimension_figure(

@@ -7,7 +7,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from simviz.charts._chart import Chart, floats, listed, rows_of, translucent
 from simviz.charts.style import (
@@ -36,8 +36,8 @@ class ScoreHistogram(NamedTuple):
 
     method: str
     label: str
-    edges: ArrayLike
-    counts: Mapping[str, ArrayLike]
+    edges: NDArray[Any]
+    counts: Mapping[str, NDArray[Any]]
 
 
 class ReliabilityCurve(NamedTuple):

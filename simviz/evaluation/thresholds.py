@@ -143,7 +143,7 @@ def operating_point(
     *,
     threshold: float,
     prevalence: float | None = None,
-    groups: Mapping[str, ArrayLike] | None = None,
+    groups: Mapping[Any, ArrayLike] | None = None,
     confidence: float = 0.95,
     block_size: int | None = None,
     callback: Callback | None = None,

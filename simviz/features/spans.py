@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,7 @@ _WORD = re.compile(r"\S+")
 
 
 def character_weights(
-    features: Any, text: str, terms: Sequence[str], values: Sequence[float]
+    features: Any, text: str, terms: Iterable[str], values: Iterable[float]
 ) -> tuple[str, NDArray[np.float64]] | None:
     """Spread values of terms over the characters of the text that has them."""
     # A term's value is shared equally by its occurrences, and an occurrence's share by its

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import lru_cache
 from importlib.metadata import version
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from markupsafe import Markup
@@ -24,6 +24,7 @@ from simviz.data.pairs import PairSet
 from simviz.evaluation import Comparisons
 from simviz.evaluation.differences import query_metric
 from simviz.evaluation.metrics import parse_metric
+from simviz.evaluation.result import Asking
 from simviz.exceptions import DatasetError
 from simviz.projection.pipeline_map import BEST, DRAWING
 from simviz.reports import run_summary
@@ -110,7 +111,7 @@ def html_report(
     metrics = [main, *(m for m in metrics if m != main)]
     order = [run.id for run in ranked(runs, main, direction, part)]
     entries.sort(key=lambda one: order.index(one.run.id))
-    table = RunTable(pairs, entries, direction, main, metrics)
+    table = RunTable(pairs, entries, cast(Asking, direction), main, metrics)
     compared = run_summary.compare_runs(table)
     charts = [roc_chart(entries), _dimension_chart(table)]
     drawn = [chart for chart in charts if chart is not None]

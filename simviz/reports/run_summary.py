@@ -105,7 +105,7 @@ class RunTable:
 
     pairs: PairSet
     entries: Sequence[RunEntry]
-    direction: str
+    direction: Asking
     metric: str
     metrics: Sequence[str]
 

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from simviz._types import Index
 from simviz.data.pairs import PairSet
+from simviz.data.splitting import PARTS, Split
 from simviz.evaluation.metrics import METRICS
 from simviz.evaluation.result import Evaluation, PartResult
 from simviz.evaluation.roc import Roc
@@ -238,6 +239,13 @@ class Run:
         """Take a part of its split out of the data set that it was trained on."""
         at = self.arrays()
         return pairs.take(at[f"x_{part}"], at[f"y_{part}"])
+
+    def split(self, pairs: PairSet) -> Split:
+        """Split the data set that it was trained on as it was then."""
+        how, at = self.spec["split"], self.arrays()
+        x, y = ({part: at[f"{side}_{part}"] for part in PARTS} for side in "xy")
+        train, validation, test = (self.take(pairs, part) for part in PARTS)
+        return Split(train, validation, test, how["by"], how["seed"], x, y)
 
     @property
     def measured(self) -> tuple[Part, ...]:

@@ -11,6 +11,7 @@ from simviz.charts import dimension_figure, roc_figure
 from simviz.data.cells import counted
 from simviz.data.pairs import PairSet
 from simviz.evaluation.differences import hardest_queries, query_metric
+from simviz.evaluation.result import Asking
 from simviz.jobs.run_drawings import QUICK_LAYOUT
 from simviz.markdown import escape_markdown
 from simviz.relevance import FEW_JUDGED
@@ -34,7 +35,7 @@ _NEXT_PAGES = (
 
 
 def show(
-    dataset_id: str, pairs: PairSet, runs: Sequence[Run], metric: str, direction: str, key: str
+    dataset_id: str, pairs: PairSet, runs: Sequence[Run], metric: str, direction: Asking, key: str
 ) -> Run | None:
     """Show what runs on one split found on the part looked at; return the run of the verdict."""
     part = preferences.current_part(dataset_id)
@@ -85,7 +86,7 @@ def show_table(run_table: RunTable, headline: str) -> None:
     )
 
 
-def show_hardest(entry: run_summary.RunEntry, direction: str, pairs: PairSet) -> None:
+def show_hardest(entry: run_summary.RunEntry, direction: Asking, pairs: PairSet) -> None:
     """Name the queries for which the best run finds the right answer last; each leads to why."""
     ranking = entry.evaluation.rankings.get("y2x" if direction == "y2x" else "x2y")
     run_table = [] if ranking is None else hardest_queries(ranking)

@@ -13,7 +13,7 @@ import io
 import json
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -201,8 +201,8 @@ def pack_places(
     y_points: ArrayLike,
     order: ArrayLike,
     *,
-    parts: Sequence[str] | None = None,
-    notes: Sequence[str] | None = None,
+    parts: Iterable[str] | None = None,
+    notes: Iterable[str] | None = None,
 ) -> Part:
     """Where the items of a map stand, and what a run says of them.
 

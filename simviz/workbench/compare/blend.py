@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import streamlit as st
@@ -25,7 +25,7 @@ from simviz.evaluation.hubs import csls_values
 from simviz.jobs import JobSpec, blend_spec, csls_spec
 from simviz.markdown import escape_markdown
 from simviz.methods import all_methods
-from simviz.pipeline import BlendPipeline
+from simviz.pipeline import BlendPipeline, Normalization
 from simviz.reports.run_summary import RunEntry, RunTable, rank_key
 from simviz.store.run import CSLS, MEASURED, Part
 from simviz.workbench.compare.choice import choose_two, held_out
@@ -33,7 +33,6 @@ from simviz.workbench.shell import display, forms, preferences, state
 from simviz.workbench.shell.charts import show_chart
 
 if TYPE_CHECKING:
-    from simviz.evaluation.result import Asking
     from simviz.pipeline._csls import Queries
 
 #: Runs that the best blend is chosen among, the first ones.
@@ -54,7 +53,7 @@ class Blend(NamedTuple):
     table: RunTable
     learned: RunEntry
     lexical: RunEntry
-    normalization: str
+    normalization: Normalization
     metric: str
 
     @property
@@ -111,9 +110,9 @@ def show(table: RunTable) -> None:
         st.caption(_footnote(blend, validation, best))
         # A button that makes the blend a run, unless it is one.
         infos = blend.learned.run.info, blend.lexical.run.info
-        how = {"normalization": blend.normalization, "workspace": state.workspace()}
         about = "It stays whole when the two runs are deleted."
-        _offer_to_keep(lambda: blend_spec(*infos, alpha, **how), "blend", about)
+        options: Any = {"normalization": blend.normalization, "workspace": state.workspace()}
+        _offer_to_keep(lambda: blend_spec(*infos, alpha, **options), "blend", about)
 
 
 # -- two runs -------------------------------------------------------------------------
@@ -155,8 +154,8 @@ def _kind(entry: RunEntry) -> str:
 def _offer_best(blend: Blend) -> None:
     """Offer to choose among the runs and their weights, and say what that gains."""
     entries = blend.table.entries[:_MAX_RUNS]
-    setting = (blend.metric, blend.normalization, blend.table.direction, blend.table.part)
-    setting += tuple(entry.run.id for entry in entries)
+    table, run_ids = blend.table, [entry.run.id for entry in entries]
+    setting = (blend.metric, blend.normalization, table.direction, table.part, *run_ids)
     is_found = st.session_state.get(_BLEND) == setting
     few = f" of the first {_MAX_RUNS} runs" if len(blend.table.entries) > _MAX_RUNS else ""
     forms.quiet_button(
@@ -213,9 +212,10 @@ def _best(
     pipelines = {run_id: entry.run.pipeline() for run_id, entry in by_id.items()}
     validation, test = (held_out(first, part, table.pairs) for part in ("validation", "test"))
     metric, directions = blend.metric, preferences.query_sides(table.direction)
-    asking, scale = cast(Any, table.direction), cast(Any, blend.normalization)
-    train = first.take(table.pairs, "train")
-    chosen = choose_blend(pipelines, train, validation, metric, asking, normalization=scale)
+    asking, train = table.direction, first.take(table.pairs, "train")
+    chosen = choose_blend(
+        pipelines, train, validation, metric, asking, normalization=blend.normalization
+    )
     is_blend = len(chosen.path) > 1
     fused = list(chosen.shares) if is_blend else list(by_id)[:2]
     ranks = RankFusion([pipelines[run_id] for run_id in fused])
@@ -361,8 +361,8 @@ def _offer_to_keep(made: Callable[[], JobSpec], what: str, about: str) -> None:
     if state.store().runs.has(spec.digest):
         st.caption(f":material/check: This {what} is kept: it is one of the runs above.")
         return
-    jobs = [job for job in state.jobs() if job.is_active and job.spec is not None]
-    is_queued = spec.digest in {job.spec.digest for job in jobs}
+    queued = [job.spec for job in state.jobs() if job.is_active and job.spec is not None]
+    is_queued = spec.digest in {one.digest for one in queued}
     if st.button(
         f"Keep this {what}",
         key="compare-keep",
@@ -434,6 +434,5 @@ def _values_by_k(table: RunTable, entry: RunEntry, queries: Queries) -> dict[int
     held = held_out(run, "validation", pairs)
     if not held.relevance.positives.nnz:
         return {}
-    train, direction = run.take(pairs, "train"), cast("Asking", table.direction)
-    metric = parse_metric(table.metric)
-    return csls_values(run.pipeline(), train, held, queries, metric, direction)
+    train, metric = run.take(pairs, "train"), parse_metric(table.metric)
+    return csls_values(run.pipeline(), train, held, queries, metric, table.direction)

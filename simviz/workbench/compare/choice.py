@@ -311,13 +311,14 @@ def _stem(name: str) -> str:
 def _set_k(metric: Precision | Recall | NDCG | MRR | Success | PartialAUC) -> None:
     """Ask the metric for another number of answers, or of false alarms."""
     k = st.session_state["compare-k"]
+    changed: Metric = metric
     if isinstance(metric, PartialAUC):
-        metric = replace(metric, max_fpr=round(k / 100, 4))
+        changed = replace(metric, max_fpr=round(k / 100, 4))
     elif isinstance(metric, Success):
-        metric = TopOne() if k == 1 else replace(metric, k=k or metric.k)
+        changed = TopOne() if k == 1 else replace(metric, k=k or metric.k)
     elif k is not None or isinstance(metric, NDCG | MRR):  # without one, all answers count
-        metric = replace(metric, k=k)
-    st.session_state["compare-metric"] = metric.name
+        changed = replace(metric, k=k)
+    st.session_state["compare-metric"] = changed.name
 
 
 # -- what a run found -----------------------------------------------------------------

@@ -213,7 +213,7 @@ def show_training(table: RunTable, columns: Columns) -> None:
         lambda: progress_records(curves),
         ["method", "steps", "first", "last"],
         [
-            [c.label, f"{c.at[-1]:,.0f}", f"{c.values[0]:.4g}", f"{c.values[-1]:.4g}"]  # type: ignore[index]
+            [c.label, f"{c.at[-1]:,.0f}", f"{c.values[0]:.4g}", f"{c.values[-1]:.4g}"]
             for c in curves
         ],
         "As reported in training, at most ten times a second. Losses of two methods do not "

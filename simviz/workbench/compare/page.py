@@ -12,9 +12,9 @@ from streamlit.delta_generator import DeltaGenerator
 
 from simviz.charts.tuning import parameters_figure
 from simviz.data.pairs import PairSet
-from simviz.data.splitting import PARTS, Split
 from simviz.evaluation import Evaluation, evaluate_part
 from simviz.evaluation.metrics import parse_metric
+from simviz.evaluation.result import Direction
 from simviz.exceptions import SimvizError
 from simviz.markdown import escape_markdown
 from simviz.reports.run_summary import RunEntry, RunTable
@@ -166,7 +166,7 @@ def _differing(run_table: RunTable) -> dict[str, dict[str, Any]]:
         if info.is_derived or info.is_imported:
             continue
         request = runs.request_of(info)
-        methods.setdefault(info.method, []).append(request.default_params | request.params)
+        methods.setdefault(info.method, []).append({**request.default_params, **request.params})
         for name, value in methods[info.method][-1].items():
             is_plain = isinstance(value, bool | int | float | str) or value is None
             results.setdefault(name, {})[entry.run.id] = value if is_plain else repr(value)
@@ -269,11 +269,7 @@ def _show_against_all_items(run_table: RunTable) -> None:
 
 
 @state.cached(64)
-def _evaluation(entry: RunEntry, sides: Sequence[str], pairs: PairSet) -> Evaluation:
+def _evaluation(entry: RunEntry, sides: Sequence[Direction], pairs: PairSet) -> Evaluation:
     """What a run finds among all items."""
-    run, how, at = entry.run, entry.run.spec["split"], entry.run.arrays()
-    x, y = ({part: at[f"{side}_{part}"] for part in PARTS} for side in "xy")
-    held = {part: run.take(pairs, part) for part in PARTS}
-    parts = Split(**held, by=how["by"], seed=how["seed"], x_index=x, y_index=y)
-    pipeline = drawings.pipeline(run)
+    pipeline, parts = drawings.pipeline(entry.run), entry.run.split(pairs)
     return evaluate_part(pipeline, pairs, parts, entry.part, pool="all", directions=sides)

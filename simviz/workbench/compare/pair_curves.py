@@ -35,7 +35,7 @@ from simviz.workbench.compare.choice import held_out, open_query, part_of
 from simviz.workbench.compare.significance import is_by_query
 from simviz.workbench.shell import display, drawings, state
 from simviz.workbench.shell.charts import cached_figure, show_beside
-from simviz.workbench.shell.forms import segments
+from simviz.workbench.shell.forms import button, segments
 
 #: Pairs listed on each side of a threshold, and the longest text of an item in a line.
 _LISTED, _LONGEST = 8, 60
@@ -210,7 +210,8 @@ def _score_counts(run: Run, direction: Direction, part: PairSet) -> ScoreCounts:
 
 @state.cached(64)
 def _bands(entry: RunEntry, direction: Direction, part: PairSet) -> CurveBands | None:
-    return curve_bands(_score_counts(entry.run, direction, part), entry.evaluation.roc)
+    roc = entry.evaluation.roc
+    return None if roc is None else curve_bands(_score_counts(entry.run, direction, part), roc)
 
 
 def _say_bands(table: RunTable, traced: Sequence[Traced]) -> str:
@@ -306,8 +307,8 @@ def _list_pairs(
             if not opens:
                 st.caption(text)
                 continue
-            press = {"on_click": _open_query, "args": (entry, direction, query)}
-            if st.button(text, key=f"compare-{kind}-{n}", type="tertiary", **press):
+            asked = entry, direction, query
+            if button(text, f"compare-{kind}-{n}", _open_query, *asked, type="tertiary"):
                 st.rerun(scope="app")  # another tab is open now
 
 

@@ -80,8 +80,8 @@ def _show_dataset(info: DatasetInfo) -> None:
         display.name(info.name)
         if not is_shared and not info.is_demo:
             _show_rename(info, pairs)
-        how = {"icon": "arrow_forward", "type": "primary"}
-        if not is_shared and forms.button("Train on it", "data-train", **how):
+        label, icon = "Train on it", "arrow_forward"
+        if not is_shared and forms.button(label, "data-train", icon=icon, type="primary"):
             st.switch_page("pages/train.py", query_params={"data": info.id})
     if demo := state.demo_of(info.id):
         display.quiet(f"{demo.description} Data: {demo.source}. {demo.licence}.")

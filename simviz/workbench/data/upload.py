@@ -252,7 +252,8 @@ def keep(upload: Upload, names: tuple[str, str, str], split: SplitSpec) -> str:
     result = upload.understood()
     pairs = result.pairs
     entered = dict(zip(("name", "x_name", "y_name"), map(str.strip, names), strict=True))
-    pairs = replace(pairs, **{field: name for field, name in entered.items() if name})
+    changes: dict[str, Any] = {field: name for field, name in entered.items() if name}
+    pairs = replace(pairs, **changes)
     dataset_id = state.store().datasets.put(pairs, state.workspace(), result.notes)
     preferences.choose_split(dataset_id, split)
     state.choose_dataset(dataset_id)

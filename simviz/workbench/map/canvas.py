@@ -34,8 +34,13 @@ def send(part: Part | None, key: str) -> None:
 
 def show(data: Mapping[str, Any], key: str = KEY) -> None:
     """Draw the map; what the reader does comes back in the session under a key."""
-    heard = {f"on_{name}_change": _heard for name in ("picked", "region", "asked")}
-    _canvas(key=key, data=dict(data), **heard)
+    _canvas(
+        key=key,
+        data=dict(data),
+        on_picked_change=_heard,
+        on_region_change=_heard,
+        on_asked_change=_heard,
+    )
 
 
 def show_rows(data: Mapping[str, Any], key: str) -> None:
@@ -51,7 +56,7 @@ def listen(on_change: Any) -> None:
 
 def new_event(name: str, key: str = KEY) -> dict[str, Any] | None:
     """Return what the map sent under a name, once; None if that is nothing newer."""
-    sent = (st.session_state.get(key) or {}).get(name)
+    sent: Any = (st.session_state.get(key) or {}).get(name)
     heard = f"{key}-heard-{name}"
     # Numbered by the browser's clock. A redraw may bring an earlier state along: it is no news.
     n = sent.get("n") if isinstance(sent, Mapping) else None

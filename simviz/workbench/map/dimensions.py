@@ -12,6 +12,7 @@ from simviz.charts.canvas import Part, with_positions
 from simviz.charts.style import Theme, apply_theme, get_theme, method_style
 from simviz.data.pairs import PairSet
 from simviz.evaluation import AUC, Evaluation, evaluate
+from simviz.evaluation.result import Asking
 from simviz.methods import all_methods
 from simviz.projection import align_sides, mds_map, pca_map
 from simviz.projection.pipeline_map import Placed, Space
@@ -141,7 +142,7 @@ def _evaluated(run: Run, pairs: PairSet, k: int, part: PartName) -> Evaluation:
     return evaluate(pipeline, measured.x, measured.y, measured.relevance, [AUC()])
 
 
-def _curve(run: Run, part: PartName, direction: str) -> tuple[str, dict[int, float]]:
+def _curve(run: Run, part: PartName, direction: Asking) -> tuple[str, dict[int, float]]:
     """Return the name of the metric, and its value by the number of dimensions."""
     records = run.part(part).curve
     band = mean_band(records, direction, "dimension")
@@ -150,7 +151,7 @@ def _curve(run: Run, part: PartName, direction: str) -> tuple[str, dict[int, flo
 
 
 def _figures(
-    main: str, direction: str, metric: str, values: dict[int, float], k: int, result: Evaluation
+    main: str, direction: Asking, metric: str, values: dict[int, float], k: int, result: Evaluation
 ) -> list[tuple[str, str]]:
     """Return the main metric, that of the curve, and the area under the ROC curve."""
     figures = []

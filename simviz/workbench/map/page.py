@@ -6,11 +6,12 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import streamlit as st
 
+from simviz._types import Side
 from simviz.charts.canvas import full_names
 from simviz.data.cells import percent
 from simviz.data.pairs import PairSet
@@ -212,7 +213,7 @@ def _show_menu(
 def positions_csv(placed: Placed, parts: tuple[Any, Any], pairs: PairSet) -> str:
     """Return the rows behind the map: where each item stands, and in which part it is."""
     lines = [["key", "side", "id", "label", "map_x", "map_y", "part"]]
-    for side, of, part in (("x", pairs.x, parts[0]), ("y", pairs.y, parts[1])):
+    for side, of, part in zip(get_args(Side), (pairs.x, pairs.y), parts, strict=True):
         rows = placed.rows(side)
         items, points = of.take(rows), placed.points(side).tolist()
         cells = zip(items.ids, full_names(items), points, part[rows], strict=True)

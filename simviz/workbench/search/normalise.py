@@ -153,7 +153,7 @@ def read_file(file: Any, key: str, n_columns: int = 2) -> Table:
     """Read an upload once a session, which keeps it under a key."""
     held = st.session_state.get(key)
     if held is not None and held[0] == file.file_id:
-        return held[1]  # type: ignore[no-any-return]
+        return held[1]
     began = time.monotonic()
 
     def watch(_: float) -> None:
@@ -366,8 +366,8 @@ def _show_table(
     rows = [list(table.columns), *table.astype(object).where(table.notna(), "").values.tolist()]
     file = csv_text(rows), f"{pairs.name}-normalised.csv", "text/csv"
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        named = {"key": "normalise-download", "icon": ":material/download:"}
-        st.download_button("Download the table", *file, **named)
+        icon = ":material/download:"
+        st.download_button("Download the table", *file, "normalise-download", icon=icon)
         code.show_normalise(run, normalised.lines, limit)
     corrected = []
     answers = zip(edited["right group"], edited["runner-up is right"], strict=True)

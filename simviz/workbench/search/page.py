@@ -207,7 +207,7 @@ def _choose_query(pairs: PairSet, part: Part, examples: Mapping[Side, int]) -> Q
     # An item goes by its number; words of the visitor's own never are in the address.
     query_params.put(ask=None if own is not None or at is None else f"{side}{at}")
     if own is not None:
-        same = () if own.kind == "image" else np.flatnonzero(items.content == own.content[0])
+        same: Any = () if own.kind == "image" else np.flatnonzero(items.content == own.content[0])
         return Query(side, own, int(same[0]) if len(same) else None)
     if at is None:
         display.quiet("Type a query, or choose one from the data.")

@@ -204,7 +204,7 @@ def _scores(run: Run, table: Table, file_id: str, x: str, y: str) -> NDArray[np.
     """Score the rows of a table; NaN where a text is missing."""
     key, held = (run.id, file_id, x, y), st.session_state.get(_SCORES)
     if held is not None and held[0] == key:
-        return held[1]  # type: ignore[no-any-return]
+        return held[1]
     pipeline = drawings.pipeline(run)
     left, right = (np.asarray(table[c], dtype=object) for c in (x, y))
     scores = np.full(len(table), np.nan)

@@ -46,9 +46,10 @@ def later(key: str) -> Callable[[str], None]:
 @contextmanager
 def problems(*others: type[Exception], show: Callable[[str], None] = problem) -> Iterator[None]:
     """Say what is wrong where some lines, or a function that this decorates, end with an error."""
+    caught: tuple[type[Exception], ...] = (SimvizError, *others)
     try:
         yield
-    except (SimvizError, *others) as error:
+    except caught as error:
         show(str(error))
 
 

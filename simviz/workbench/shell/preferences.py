@@ -13,6 +13,7 @@ from simviz.data.description import QuerySide
 from simviz.data.pairs import PairSet
 from simviz.data.splitting import SplitSuggestion, suggest_split
 from simviz.datasets import DemoInfo
+from simviz.evaluation.result import DIRECTIONS, Asking, Direction
 from simviz.exceptions import SimvizError
 from simviz.jobs import SplitSpec
 from simviz.markdown import escape_markdown
@@ -20,7 +21,6 @@ from simviz.store.datasets import default_query_side
 from simviz.store.run import Part, Preference
 from simviz.workbench.shell import forms, query_params, state
 
-_SIDES = ("x2y", "y2x")
 _PARTS: dict[Part, str] = {"validation": "Validation", "test": "Test"}
 _PART_HELP = (
     "Methods, settings and weights are chosen on the validation part. The test part is for the "
@@ -43,22 +43,26 @@ def part_switch(dataset_id: str) -> Part:
     return part
 
 
-def current_direction(dataset_id: str, pairs: PairSet, measured: Sequence[str] = _SIDES) -> str:
+def current_direction(
+    dataset_id: str, pairs: PairSet, measured: Sequence[str] = DIRECTIONS
+) -> Asking:
     """The direction that figures are of: as the link says, else as was chosen before."""
-    preferred = _preference("direction", dataset_id, (*_SIDES, "mean"))
+    preferred = cast(Asking | None, _preference("direction", dataset_id, get_args(Asking)))
     direction = preferred or default_direction_of(dataset_id, pairs).direction
-    return direction if direction in _offered(measured) else measured[0]
+    offered = _offered(measured)
+    return direction if direction in offered else offered[0]
 
 
-def choose_direction(dataset_id: str, pairs: PairSet, measured: Sequence[str]) -> str:
+def choose_direction(dataset_id: str, pairs: PairSet, measured: Sequence[str]) -> Asking:
     """Let the visitor choose who asks, and keep the choice in the link."""
     x, y = map(escape_markdown, pairs.headings)
     labels = {"x2y": f"{x} → {y}", "y2x": f"{y} → {x}", "mean": "Mean of both"}
     direction = current_direction(dataset_id, pairs, measured)
     reason = escape_markdown(default_direction_of(dataset_id, pairs).reason)
     offered = {name: labels[name] for name in _offered(measured)}
-    how = {"wrap": True, "help": f"Applies to all pages. Default: {reason}."}
-    _switch("direction", "compare-direction", dataset_id, direction, "Query side", offered, **how)
+    help_text = f"Applies to all pages. Default: {reason}."
+    key, label = "compare-direction", "Query side"
+    _switch("direction", key, dataset_id, direction, label, offered, wrap=True, help=help_text)
     return direction
 
 
@@ -68,9 +72,9 @@ def default_direction_of(dataset_id: str, pairs: PairSet) -> QuerySide:
     return default_query_side(dataset_id, pairs)
 
 
-def query_sides(direction: str) -> tuple[str, ...]:
+def query_sides(direction: Asking) -> tuple[Direction, ...]:
     """The directions behind one that is shown: both behind their mean."""
-    return _SIDES if direction == "mean" else (direction,)
+    return DIRECTIONS if direction == "mean" else (direction,)
 
 
 def direction_label(direction: str, pairs: PairSet) -> str:
@@ -81,15 +85,15 @@ def direction_label(direction: str, pairs: PairSet) -> str:
     return f"{x} → {y}" if direction == "x2y" else f"{y} → {x}"
 
 
-def _offered(measured: Sequence[str]) -> list[str]:
-    known = [side for side in _SIDES if side in measured]
+def _offered(measured: Sequence[str]) -> list[Asking]:
+    known: list[Asking] = [side for side in DIRECTIONS if side in measured]
     return [*known, "mean"] if len(known) > 1 else known
 
 
 def _preference(name: Preference, dataset_id: str, known: Collection[str]) -> str | None:
     """What was chosen: as the link says, else as here before, else as stored."""
     linked = query_params.new_params().get(name)
-    if linked in known:
+    if linked is not None and linked in known:
         _keep(name, dataset_id, linked)
         del query_params.new_params()[name]
     here: str | None = st.session_state.get(f"{name}-chosen", {}).get(dataset_id)
@@ -113,7 +117,7 @@ def _switch(
     dataset_id: str,
     value: str,
     label: str,
-    options: Mapping[str, str],
+    options: Mapping[Any, str],
     **how: Any,
 ) -> None:
     """A control of what is shown; what is chosen stands in the link."""

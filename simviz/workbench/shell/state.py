@@ -74,7 +74,8 @@ def cached(max_entries: int, spinner: str = "") -> Callable[[F], F]:
         names = function.__code__.co_varnames
         # By which Streamlit tells caches apart.
         call.__module__, call.__qualname__ = function.__module__, function.__qualname__
-        lookup = st.cache_resource(call, show_spinner=spinner or False, max_entries=max_entries)
+        keeping = st.cache_resource(show_spinner=spinner or False, max_entries=max_entries)
+        lookup = keeping(call)
         by_key.clear = lookup.clear  # type: ignore[attr-defined]
         return cast(F, wraps(function)(by_key))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, cast
 
 import streamlit as st
@@ -11,9 +11,9 @@ import streamlit as st
 from simviz.data.augment import Feedback
 from simviz.data.cells import counted
 from simviz.data.pairs import PairSet
-from simviz.data.splitting import PARTS, Split
 from simviz.evaluation import WhatIf
 from simviz.evaluation.differences import Differences
+from simviz.evaluation.result import Asking
 from simviz.evaluation.significance import Comparison
 from simviz.evaluation.what_if import Revision
 from simviz.exceptions import SimvizError
@@ -101,8 +101,15 @@ def with_corrections(run: Run, pairs: PairSet, verdicts: Iterable[tuple[str, str
 
 def _marked_run(run: Run, pairs: PairSet, marks: tuple[Any, ...], noun: str) -> MarkedRun:
     revision = _revision(run, pairs, *_measure(run, pairs), marks, noun)
-    fields = {"folder": run.folder, "extra_metric": run.extra_metric, "marks": marks, "noun": noun}
-    return MarkedRun(run.info, **fields, revision=revision, pairs=pairs)
+    return MarkedRun(
+        run.info,
+        folder=run.folder,
+        extra_metric=run.extra_metric,
+        marks=marks,
+        noun=noun,
+        revision=revision,
+        pairs=pairs,
+    )
 
 
 def is_marked(run: Run) -> bool:
@@ -152,7 +159,7 @@ def trained() -> list[str]:
     if any(status.state != "succeeded" for status in statuses):
         return []
     del st.session_state[_JOBS]
-    return [status.run_id for status in statuses]
+    return [status.run_id for status in statuses if status.run_id is not None]
 
 
 def _show_buttons(
@@ -255,7 +262,7 @@ def _mark(run: Run, marks: tuple[Mark, ...], hold: Callable[[], object]) -> None
     _set(run, marks)
 
 
-def _measure(run: Run, pairs: PairSet) -> tuple[str, str]:
+def _measure(run: Run, pairs: PairSet) -> tuple[str, Asking]:
     """By what, and in which direction, figures of a run are shown."""
     dataset_id = run.info.dataset_id
     metric = runs.default_metric_of(dataset_id, pairs)
@@ -263,21 +270,17 @@ def _measure(run: Run, pairs: PairSet) -> tuple[str, str]:
 
 
 @state.cached(3, "Making ready what follows marks")
-def _what_if(run: Run, pairs: PairSet, metric: str, direction: str) -> WhatIf:
+def _what_if(run: Run, pairs: PairSet, metric: str, direction: Asking) -> WhatIf:
     """What answers to marks of a run."""
-    request, at = runs.request_of(run.info), run.arrays()
-    parts = {part: run.take(pairs, part) for part in PARTS}
-    held_out = parts["validation"], parts["test"]
-    parts["train"] = augmented(request.augment, parts["train"], held_out)
-    x, y = ({part: at[f"{side}_{part}"] for part in PARTS} for side in "xy")
-    split = Split(**parts, by=request.split.by, seed=request.split.seed, x_index=x, y_index=y)
-    sides = cast(Any, preferences.query_sides(direction))
-    return WhatIf(drawings.pipeline(run), split, metric, sides)
+    split, steps = run.split(pairs), runs.request_of(run.info).augment
+    train = augmented(steps, split.train, (split.validation, split.test))
+    split = replace(split, train=train)
+    return WhatIf(drawings.pipeline(run), split, metric, preferences.query_sides(direction))
 
 
 @state.cached(16, "The method follows")
 def _revision(
-    run: Run, pairs: PairSet, metric: str, direction: str, marks: tuple[Any, ...], noun: str
+    run: Run, pairs: PairSet, metric: str, direction: Asking, marks: tuple[Any, ...], noun: str
 ) -> Revision:
     """What came of marks, or of corrections."""
     if noun == "correction":
@@ -288,7 +291,7 @@ def _revision(
 
 
 @state.cached(16)
-def _compared(run: MarkedRun, metric: str, direction: str) -> tuple[Comparison, Differences]:
+def _compared(run: MarkedRun, metric: str, direction: Asking) -> tuple[Comparison, Differences]:
     return run.revision.comparison, run.revision.differences
 
 

@@ -238,8 +238,9 @@ def _choose_step(
             parse: Any = {"synonyms": _sides, "feedback": _verdict}.get(name, str)
             step[kind.field] = [parse(line) for line in lines]
         if kind.share:
-            label, how = "Share of the training pairs, in per cent", {"persist_state": "session"}
-            step["share"] = st.slider(label, 1, 50, kind.share, key=f"{key}-share", **how) / 100
+            label, of = "Share of the training pairs, in per cent", (1, 50, kind.share)
+            share = st.slider(label, *of, key=f"{key}-share", persist_state="session")
+            step["share"] = share / 100
     if kind.field and not step[kind.field]:
         display.quiet("Write at least one line.")
         return []

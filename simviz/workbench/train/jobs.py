@@ -130,8 +130,8 @@ def searches(dataset_id: str) -> list[JobStatus]:
     """Return searches on a data set that found something, newest first, each request once."""
     seen: dict[str, JobStatus] = {}
     for status in state.jobs():
-        is_found = status.state == "succeeded" and isinstance(status.spec, SearchSpec)
-        if is_found and status.spec.dataset_id == dataset_id:
+        spec = status.spec if status.state == "succeeded" else None
+        if isinstance(spec, SearchSpec) and spec.dataset_id == dataset_id:
             seen.setdefault(status.digest, status)
     return list(seen.values())
 
@@ -210,8 +210,8 @@ def _show_actions(status: JobStatus, spec: SearchSpec, params: Any, key: str) ->
     if state.store().runs.has(again.digest):
         st.caption(":material/check: Trained with these: it is one of the runs below.")
     else:
-        how = {"icon": "model_training", "type": "primary"}
-        if forms.button("Train with these", f"{key}-train", **how):
+        label, icon = "Train with these", "model_training"
+        if forms.button(label, f"{key}-train", icon=icon, type="primary"):
             submit([again])
     if forms.quiet_button("Discard", "close", f"{key}-forget", None):
         forget({status.digest})

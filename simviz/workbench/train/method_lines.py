@@ -28,7 +28,7 @@ from simviz.workbench.shell import display, forms, preferences, progress, runs, 
 from simviz.workbench.train import augment, jobs
 
 #: Ticked at first where they fit: one of each line, the first that fits.
-FIRST_CHOICES = (
+FIRST_CHOICES: tuple[tuple[str, ...], ...] = (
     ("tfidf_cosine", "bm25"),
     ("cca",),
     ("s2net", "opca", "heterogeneous_svd", "cl_lsi"),
@@ -206,8 +206,8 @@ def _show_line(method: str, setting: Setting, *, ticked: bool) -> MethodChoice:
             if label == "Parameters" and params:
                 is_preset = bool(preset) and preset.items() <= params.items()
                 others = {n: v for n, v in params.items() if not (is_preset and n in preset)}
-                text = ["as in the paper"] * is_preset + [forms.describe(others)] * bool(others)
-                label += f": {', '.join(text)}"
+                said = ["as in the paper"] * is_preset + [forms.describe(others)] * bool(others)
+                label += f": {', '.join(said)}"
             with st.popover(
                 label,
                 # Another key is another popover, a closed one: what was asked for is in sight.
@@ -217,8 +217,8 @@ def _show_line(method: str, setting: Setting, *, ticked: bool) -> MethodChoice:
                 wrap=True,
             ):
                 if cls.presets:
-                    text = f"Values that do well here, or those of {cls.tags.reference}."
-                    forms.segments("Values", PRESETS, f"{own}-preset", help=text)
+                    about = f"Values that do well here, or those of {cls.tags.reference}."
+                    forms.segments("Values", PRESETS, f"{own}-preset", help=about)
                 tasks = _show_settings(specs, form, once, setting)
     return MethodChoice(method, cls.tags.title, is_ticked, tasks, once)
 
@@ -453,7 +453,7 @@ def read_values(spec: ParamSpec, text: str) -> list[Any]:
 
 
 def _is_allowed(spec: ParamSpec, value: float) -> bool:
-    allowed = interval(Real, spec.low, spec.high, closed=spec.closed)
+    allowed: Any = interval(Real, spec.low, spec.high, closed=spec.closed)
     return math.isfinite(value) and value in allowed
 
 

@@ -275,7 +275,7 @@ def _show_start(choices: Iterable[MethodChoice], setting: Setting) -> None:
         )
         # Nothing is left to train: what comes next takes the button's place.
         if not new and trained:
-            where = {"data": state.current_dataset_id(), "runs": ",".join(trained)}
+            where = {"data": setting.dataset_id, "runs": ",".join(trained)}
             label = "See the run" if len(trained) == 1 else f"Compare {len(trained)} runs"
             if forms.button(label, "train-next", icon="leaderboard", type="primary"):
                 st.switch_page("pages/compare.py", query_params=where)

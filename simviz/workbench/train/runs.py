@@ -206,8 +206,8 @@ def _show_again(run: RunInfo) -> None:
     if not is_same and state.store().runs.has(changed.digest):
         display.quiet("This run exists already.")
         is_same = True
-    how = {"icon": "model_training", "type": "primary", "disabled": is_same}
-    if forms.button("Train with this change", f"train-again-{run.id}-start", **how):
+    label, start, icon = "Train with this change", f"train-again-{run.id}-start", "model_training"
+    if forms.button(label, start, icon=icon, type="primary", disabled=is_same):
         jobs.submit([changed])
 
 
