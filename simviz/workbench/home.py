@@ -58,9 +58,9 @@ def _show_choices() -> None:
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         forms.quiet_button(
             "Show me around",
-            "explore",
             "home-tour",
             frame.begin_tour,
+            icon="explore",
             help="A tour of the pages, in three minutes",
         )
         with st.popover("Sources", icon=":material/info:", type="tertiary"):

@@ -65,7 +65,7 @@ def show_page() -> None:
 
 def _choose_button(card: MethodCard, key: str, icon: str = "") -> None:
     choose = partial(query_params.put, method=card.id)
-    forms.quiet_button(card.tags.title, icon, key, choose)
+    forms.quiet_button(card.tags.title, key, choose, icon=icon)
 
 
 def _show_card(card: MethodCard) -> None:

@@ -76,7 +76,9 @@ def show_page() -> None:
     requested = query_params.get("experiment")
     if requested in known:
         none = {"experiment": None}
-        forms.quiet_button("All papers", "arrow_back", "papers-all", query_params.put, kwargs=none)
+        forms.quiet_button(
+            "All papers", "papers-all", query_params.put, icon="arrow_back", kwargs=none
+        )
         known = {requested: known[requested]}
     else:
         st.html(

@@ -160,11 +160,11 @@ def _offer_best(blend: Blend) -> None:
     few = f" of the first {_MAX_RUNS} runs" if len(blend.table.entries) > _MAX_RUNS else ""
     forms.quiet_button(
         f"Best blend{few}",
-        "join_inner",
         "compare-blend-best",
         st.session_state.__setitem__,
         _BLEND,
         setting,
+        icon="join_inner",
         disabled=is_found,
         help="Chooses runs and their weights on the validation part, as simviz.blend does. Each "
         "fold of its queries is measured by what the others choose, so that choosing does not "
@@ -194,7 +194,7 @@ def _offer_best(blend: Blend) -> None:
         named = " + ".join(f"{share:.2g} {labels[run]}" for run, share in two.items())
         if others:
             st.markdown(" + ".join(f"{s:.2g} {labels[run]}" for run, s in chosen.shares.items()))
-        forms.quiet_button(f"Take {named}", "done", "compare-blend-take", _take, blend, two)
+        forms.quiet_button(f"Take {named}", "compare-blend-take", _take, blend, two, icon="done")
         steps = " and then ".join(f"{labels[run]}, α = {share:g}" for run, share in others)
         if steps:
             st.caption(f"Keep these two as a run, and blend that with {steps}.")
@@ -286,7 +286,7 @@ def _choose_alpha(blend: Blend, best: float | None) -> float:
         if best is not None:
             press = "compare-alpha-best", st.session_state.update, {key: best}
             label = f"Best on validation: {best:g}"
-            forms.quiet_button(label, "target", *press, disabled=alpha == best)
+            forms.quiet_button(label, *press, icon="target", disabled=alpha == best)
     return alpha
 
 

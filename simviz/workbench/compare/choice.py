@@ -273,7 +273,9 @@ def _choose_runs(
         run_ids = shell_runs.choose_by_pills(labels, looks, key)
         if n < len(ids):
             every = {key: ids}
-            forms.quiet_button("All", "select_all", "compare-all", st.session_state.update, every)
+            forms.quiet_button(
+                "All", "compare-all", st.session_state.update, every, icon="select_all"
+            )
     return [run for run in group if run.id in run_ids]
 
 

@@ -155,7 +155,7 @@ def _offer(
             display.problem(f"{label}: {failed.message}")
     if active := progress.show_background(kind, labels, doing):
         stops = [(queue.stop, key) for key in active]
-        forms.quiet_button("Stop", "close", f"compare-{kind}-stop", _call, stops)
+        forms.quiet_button("Stop", f"compare-{kind}-stop", _call, stops, icon="close")
         return
     submits = [(queue.submit, key, work) for key, (_, work) in works.items()]
     label, button_key = f"{text}, at most {max(1.0, seconds):,.0f} s", f"compare-{kind}-train"

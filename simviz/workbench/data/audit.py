@@ -205,12 +205,12 @@ def _show_queue(info: DatasetInfo, pairs: PairSet, audited: Audited, decided: De
             x, y = list(decided)[-1]
             forms.quiet_button(
                 "Undo",
-                "undo",
                 "data-audit-undo",
                 _undo,
                 info.id,
                 x,
                 y,
+                icon="undo",
                 shortcut="U",
                 help="Takes the last decision back.",
             )

@@ -167,10 +167,10 @@ def offer_undo(info: DatasetInfo) -> None:
         display.quiet(note)
         forms.quiet_button(
             "Undo",
-            "undo",
             "data-health-undo",
             state.choose_dataset,
             before_id,
+            icon="undo",
             help="Back to the version before; this one is kept.",
         )
 

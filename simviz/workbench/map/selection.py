@@ -102,7 +102,7 @@ def show_answer(view: View, scene: Scene, answer: Answer) -> None:
     with st.container(key="map-answer"):
         with st.container(horizontal=True, vertical_alignment="center"):
             display.quiet(caption)
-            forms.quiet_button("Clear", "close", "map-close", view.select, None)
+            forms.quiet_button("Clear", "map-close", view.select, None, icon="close")
         if item is not None and (picture := display.item_picture(items, item, 64)):
             alt = escape(display.item_label(items, item, 60))
             st.html(f'<img class="sv-shot" src="{picture}" alt="{alt}">')
@@ -185,7 +185,7 @@ def _show_ways(view: View, scene: Scene, answer: Answer) -> None:
     with st.container(horizontal=True, vertical_alignment="center", gap="medium", key="map-ways"):
         # Of a cut of the model's dimensions, nothing is explained.
         if len(answer.neighbors) and view.dims is None:
-            if forms.quiet_button("Why", "help", "map-why", None):
+            if forms.quiet_button("Why", "map-why", icon="help"):
                 _explain(scene, answer)
         if not st.context.is_embedded:
             where = query_params.data(scene.run.info.dataset_id)
@@ -279,7 +279,7 @@ def show_region(view: View, scene: Scene) -> None:
             figures.append((f"{np.nanmean(values[own]):.2f}", text))
     if figures:
         display.figures(figures)
-    forms.quiet_button("Clear", "close", "map-let-go", view.clear_region)
+    forms.quiet_button("Clear", "map-let-go", view.clear_region, icon="close")
     _list_items(view, scene, rows, ranks)
 
 

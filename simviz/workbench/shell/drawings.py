@@ -112,7 +112,7 @@ def _show(progress: TaskProgress, key: tuple[str, ...], text: str) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         st.text(progress.message)
         again, forget = f"map-again-{'-'.join(key[1:])}", state.drawing_background().forget
-        forms.quiet_button("Try again", "replay", again, forget, key)
+        forms.quiet_button("Try again", again, forget, key, icon="replay")
 
 
 @st.fragment(run_every=0.5)

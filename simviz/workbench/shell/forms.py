@@ -76,10 +76,10 @@ def button(
 
 
 def quiet_button(
-    label: str, icon: str, key: str, on_click: Callable[..., Any] | None, *args: Any, **more: Any
+    label: str, key: str, on_click: Callable[..., Any] | None = None, *args: Any, **more: Any
 ) -> bool:
-    """Show a button without a frame, with an icon; return whether it was pressed."""
-    return button(label, key, on_click, *args, icon=icon, type="tertiary", **more)
+    """Show a button without a frame; return whether it was pressed."""
+    return button(label, key, on_click, *args, type="tertiary", **more)
 
 
 def download(

@@ -343,7 +343,7 @@ def show_tour(title: str) -> None:
             to = {"view": "other"} if own_file else {"data": f"demo:{DEMO}"}
             page_link(step.page, step.label, ":material/arrow_forward:", **to)
         end, forget = "End the tour" if step.page else "Done", st.session_state.pop
-        forms.quiet_button(end, "close", "tour-end", forget, _ON, None)
+        forms.quiet_button(end, "tour-end", forget, _ON, None, icon="close")
 
 
 # -- what is loaded in the background ---------------------------------------------------

@@ -99,7 +99,7 @@ def show_progress(job_ids: Sequence[str], *, key: str) -> list[JobStatus]:
             for status in few:
                 label, cancel = f"Cancel {names[status.id]}", f"{key}-cancel-{status.id}"
                 job = status.id, state.workspace()
-                forms.quiet_button(label, "close", cancel, state.queue().cancel, *job)
+                forms.quiet_button(label, cancel, state.queue().cancel, *job, icon="close")
     for status in statuses:
         if status.state in ENDED:
             _show_end(status, names[status.id], job_ids, key)
@@ -135,7 +135,7 @@ def _show_end(status: JobStatus, name: str, job_ids: Sequence[str], key: str) ->
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.markdown(f"{ENDED[status.state]} **{name}** {status.state}{why}", width="content")
         again = f"{key}-again-{status.id}"
-        forms.quiet_button("Retry", "replay", again, repeat_in_place, status.id, job_ids)
+        forms.quiet_button("Retry", again, repeat_in_place, status.id, job_ids, icon="replay")
     if status.state == "failed":
         # The text names files and columns of the visitor: shown as text, never as markup.
         st.text(status.message)
@@ -308,7 +308,7 @@ def _show_notices(statuses: Sequence[JobStatus]) -> None:
             page, label = "train", "See it on Train"
         how: Any = {"icon": ":material/arrow_forward:", "query_params": query or None}
         st.page_link(f"pages/{page}.py", label=label, **how)
-    forms.quiet_button("Close", "close", "close-jobs-ended", st.session_state[_ENDED].clear)
+    forms.quiet_button("Close", "close-jobs-ended", st.session_state[_ENDED].clear, icon="close")
 
 
 # -- work beside the queue ------------------------------------------------------------

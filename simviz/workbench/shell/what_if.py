@@ -219,14 +219,14 @@ def _show_ways_out(run: MarkedRun) -> None:
     """Show what can be done about the marks of a run."""
     marks = run.marks
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        forms.quiet_button("Undo", "undo", "what-if-undo", _set, run, marks[:-1])
-        forms.quiet_button("Discard", "close", "what-if-discard", _set, run, ())
+        forms.quiet_button("Undo", "what-if-undo", _set, run, marks[:-1], icon="undo")
+        forms.quiet_button("Discard", "what-if-discard", _set, run, (), icon="close")
         forms.quiet_button(
             "Keep as a run",
-            "bookmark_add",
             "what-if-keep",
             _keep,
             run,
+            icon="bookmark_add",
             help="Trains the method with these marks from the start and measures it like any "
             "run. Of a demo, a private copy is made.",
         )

@@ -59,11 +59,13 @@ def show_jobs(dataset_id: str) -> None:
         progress.show_progress([s.id for s in active + ended[:_SHOWN]], key="train")
         if len(active) > 2:
             label, icon = f"Cancel all {len(active)}", "stop_circle"
-            forms.quiet_button(label, icon, "train-cancel-all", _cancel, [s.id for s in active])
+            forms.quiet_button(
+                label, "train-cancel-all", _cancel, [s.id for s in active], icon=icon
+            )
         if ended:
             older, digests = len(ended) - _SHOWN, {s.digest for s in ended}
             label = "Clear finished" + (f", {older} older too" if older > 0 else "")
-            forms.quiet_button(label, "clear_all", "train-clear", forget, digests)
+            forms.quiet_button(label, "train-clear", forget, digests, icon="clear_all")
     if st.session_state.pop(_SCROLL_DOWN, False):
         # The list of methods may be long: what was just started should be in sight.
         st.html(_SCROLL, unsafe_allow_javascript=True)
@@ -213,7 +215,7 @@ def _show_actions(status: JobStatus, spec: SearchSpec, params: Any, key: str) ->
         label, icon = "Train with these", "model_training"
         if forms.button(label, f"{key}-train", icon=icon, type="primary"):
             submit([again])
-    if forms.quiet_button("Discard", "close", f"{key}-forget", None):
+    if forms.quiet_button("Discard", f"{key}-forget", icon="close"):
         forget({status.digest})
         st.rerun(scope="app")
 

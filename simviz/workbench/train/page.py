@@ -169,21 +169,21 @@ def _show_all_or_first(
         st.markdown("##### Recommended", width="content")
         forms.quiet_button(
             f"Select all {len(able)}{cost}",
-            "select_all",
             "train-all",
             _tick,
             keys,
             all_of_them,
+            icon="select_all",
             disabled=ticked == all_of_them,
         )
         if ticked != set(first):
             label, icon, key = "Select recommended", "filter_list", "train-first"
-            forms.quiet_button(label, icon, key, _tick, keys, set(first))
+            forms.quiet_button(label, key, _tick, keys, set(first), icon=icon)
         by_dimensions = all_of_them.intersection(method_lines.BY_DIMENSIONS)
         if len(by_dimensions) > 1 and ticked != by_dimensions:
             label = f"Select {len(by_dimensions)} for curves by dimension"
             icon, key = "show_chart", "train-by-dimensions"
-            forms.quiet_button(label, icon, key, _tick, keys, by_dimensions, "dimensions")
+            forms.quiet_button(label, key, _tick, keys, by_dimensions, "dimensions", icon=icon)
 
 
 def _tick(keys: Mapping[str, str], ticked: Set[str], curve: str | None = None) -> None:

@@ -267,10 +267,10 @@ def _show_deleted(dataset_id: str) -> None:
         label = "Undo" if len(deleted) == 1 else f"Undo all {len(deleted)}"
         forms.quiet_button(
             label,
-            "undo",
             "train-undo",
             _restore,
             [run.id for run in deleted],
+            icon="undo",
             help="For an hour after they were deleted.",
         )
 
