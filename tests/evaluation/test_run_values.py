@@ -120,12 +120,8 @@ def test_no_judgment_of_open_answers_passes_the_most(metric, seed, tmp_path):
     still = sorted({f"d{d}" for d in range(5)} - {line.split()[2] for line in known})
     grades = itertools.product(range(1 + max(int(line[-1]) for line in known)), repeat=len(still))
     bound = measured(known).upper_bounds["run"]
-    most = max(
-        measured(known + [f"q 0 {d} {g}" for d, g in zip(still, some, strict=True)]).values["run"][
-            0
-        ]
-        for some in grades
-    )
+    more = ([f"q 0 {d} {g}" for d, g in zip(still, some, strict=True)] for some in grades)
+    most = max(measured(known + judged).values["run"][0] for judged in more)
     if metric.startswith(("NDCG", "recall")):
         assert most <= bound + 1e-12 and bound <= 1
     else:
@@ -139,27 +135,29 @@ def test_white_space_tables_and_packed_files_are_the_same_run(folder, tmp_path):
     qrels = [line.split() for line in judged.splitlines()]
     beir = "query-id\tcorpus-id\tscore\n" + "".join(f"{q}\t{d}\t{g}\n" for q, _, d, g in qrels)
     lines = ({"query-id": q, "corpus-id": d, "score": int(g)} for q, _, d, g in qrels)
-    files = {
+    runs = {
         "a.trec": text,
         "wide.trec": text.replace(" ", "   "),
         "tabs.txt.gz": text.replace(" ", "\t"),
         "table.csv": table,
+    }
+    judgments = {
         "qrels.txt.gz": judged,
         "test.tsv": beir,
         "test.tsv.gz": beir,
         "qrels.jsonl.gz": "".join(json.dumps(line) + "\n" for line in lines),
-        "values.csv.gz": "query,A,B\na,1,0.5\nb,0,0.25\n",
     }
-    for name, held in files.items():
+    values = {"values.csv.gz": "query,A,B\na,1,0.5\nb,0,0.25\n"}
+    for name, held in (runs | judgments | values).items():
         pack = gzip.compress if name.endswith("gz") else bytes
         (tmp_path / name).write_bytes(pack(held.encode()))
     wanted = read_run_values([folder / "a.trec"], folder / "qrels.txt").values["a"]
-    for name in [*files][4:8]:
-        found = read_run_values([tmp_path / run for run in [*files][:4]], tmp_path / name)
+    for name in judgments:
+        found = read_run_values([tmp_path / run for run in runs], tmp_path / name)
         assert found.metric == "NDCG@10 (linear gain)"
         assert list(found.values) == ["a", "wide", "tabs", "table"]
-        for values in found.values.values():
-            np.testing.assert_array_equal(values, wanted)
+        for run, measured in found.values.items():
+            np.testing.assert_array_equal(measured, wanted, err_msg=f"{run}, {name}")
     assert read_run_values([tmp_path / "values.csv.gz"]).values["B"].tolist() == [0.5, 0.25]
 
 
@@ -265,27 +263,28 @@ def test_pipes_are_read_once_and_called_by_what_they_hold(tmp_path):
         os.close(end)
 
 
-#: Files, judgments (none, or those of the runs), a metric and options; and what is said.
+#: Files, judgments (none, or those of the runs), a metric and options; what is said, and its kind.
 UNREADABLE = [
-    (["a.trec"], True, "AUC", {}, "asks about documents that runs do not list"),
-    (["a.trec"], True, "NDGC@10", {}, "Known: top-1"),
-    (["other.trec"], True, None, {}, "answers no query"),
-    (["a.trec"], False, None, {}, "TREC run.*--qrels"),
-    (["long.csv"], False, None, {}, "--qrels"),
-    (["values.csv"], False, None, {"judged_only": True}, "Values list no documents"),
-    (["a.trec"], True, "MRR", {"fuse": True}, "Two runs or more are fused"),
-    (["a.trec", "b.trec"], True, "Judged@10", {"fuse": True}, "Two runs or more are fused"),
-    (["a.trec"], False, None, {"fuse": True}, "cannot be fused"),
+    (["a.trec"], True, "AUC", {}, "asks about documents that runs do not list", ValueError),
+    (["a.trec"], True, "NDGC@10", {}, "Known: top-1", ValueError),
+    (["other.trec"], True, None, {}, "answers no query", DatasetError),
+    (["a.trec"], False, None, {}, "TREC run.*--qrels", DatasetError),
+    (["long.csv"], False, None, {}, "--qrels", DatasetError),
+    (["values.csv"], False, None, {"judged_only": True}, "Values list no documents", ValueError),
+    (["a.trec"], True, "MRR", {"fuse": True}, "Two runs or more are fused", ValueError),
+    (["a.trec", "b.trec"], True, "Judged@10", {"fuse": True}, "Two runs or more", ValueError),
+    (["a.trec"], False, None, {"fuse": True}, "cannot be fused", ValueError),
 ]
 
 
-@pytest.mark.parametrize(("names", "with_qrels", "metric", "options", "said"), UNREADABLE)
-def test_what_cannot_be_read_is_named(folder, names, with_qrels, metric, options, said):
+@pytest.mark.parametrize("case", UNREADABLE, ids=lambda case: case[4])
+def test_what_cannot_be_read_is_named(folder, case):
+    names, with_qrels, metric, options, said, error = case
     _file(folder / "other.trec", ["x1 Q0 d1 1 0.5 r"])
     _file(folder / "long.csv", ["query,document,score", "a,b,1", "a,c,2"])
     _file(folder / "values.csv", ["id,a,b", "q,1,2", "r,2,3"])
     qrels = folder / "qrels.txt" if with_qrels else None
-    with pytest.raises((DatasetError, ValueError), match=said) as refused:
+    with pytest.raises(error, match=said) as refused:
         read_run_values([folder / name for name in names], qrels, metric, **options)
     assert "pAUC" not in str(refused.value) and "Spearman" not in str(refused.value)
 

@@ -159,6 +159,10 @@ def test_best_iteration_on_validation_is_kept(texts, solver):
     assert model.best_iter_ == int(np.argmax(scores)) + 1
     assert model.n_iter_ <= model.best_iter_ + 2
     assert both_ways(model, *test) == pytest.approx(max(scores), abs=1e-6)
+    best = model.best_iter_
+    model.set_callbacks(lambda step, *_: step > best).fit(*train, X_val=test[0], y_val=test[1])
+    assert (model.best_iter_, model.n_iter_) == (best, best + 1), "stopped after the best"
+    assert both_ways(model, *test) == pytest.approx(max(scores), abs=1e-6)
 
 
 def test_the_least_change_within_a_standard_error_of_the_best_is_kept():
