@@ -34,13 +34,8 @@ def send(part: Part | None, key: str) -> None:
 
 def show(data: Mapping[str, Any], key: str = KEY) -> None:
     """Draw the map; what the reader does comes back in the session under a key."""
-    _canvas(
-        key=key,
-        data=dict(data),
-        on_picked_change=_heard,
-        on_region_change=_heard,
-        on_asked_change=_heard,
-    )
+    heard: Any = {f"on_{name}_change": _heard for name in ("picked", "region", "asked")}
+    _canvas(key=key, data=dict(data), **heard)
 
 
 def show_rows(data: Mapping[str, Any], key: str) -> None:
