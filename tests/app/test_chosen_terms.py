@@ -1,5 +1,6 @@
 """Requests, links and splits say what they mean where more than the usual is chosen."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -17,10 +18,15 @@ from simviz.workbench.train.augment import term_settings
 from simviz.workbench.train.runs import differences
 
 
-@pytest.mark.parametrize(("features", "has_link"), [("usual", True), ({"tf": "log1p"}, False)])
-def test_a_demos_link_means_no_run_on_chosen_terms(features, has_link, monkeypatch):
+@pytest.mark.parametrize(
+    ("features", "seed", "has_link"),
+    [("usual", 0, True), ({"tf": "log1p"}, 0, False), ("usual", 1, False)],
+)
+def test_a_demos_link_means_no_run_on_chosen_terms_or_on_another_split(
+    features, seed, has_link, monkeypatch
+):
     monkeypatch.setattr(state, "demo_of", lambda dataset: DEMOS["icons"])
-    split = preferences.demo_split(DEMOS["icons"])
+    split = replace(preferences.demo_split(DEMOS["icons"]), seed=seed)
     spec = JobSpec("demo:icons", "0" * 16, "lsa", {"n_components": 50}, split, features=features)
     info = SimpleNamespace(is_derived=False, method="lsa")
     run = SimpleNamespace(spec=spec.to_json(), info=info)

@@ -193,6 +193,7 @@ def test_answers_and_queries_are_named_by_their_sides(visit):
     go(page, data="demo:icons", direction="x2y")
     assert "first 5 answers (icons)" in html(page)
     assert "queries (keywords) of the test part" in html(page)
+    assert '<img src="data:image' in html(visit("train", data="demo:icons", direction="y2x"))
     go(page, data="demo:icons", direction="mean")
     assert "let one side ask to be strict" in said(page), "both share judgments"
 

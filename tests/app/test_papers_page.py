@@ -37,7 +37,7 @@ def quick(monkeypatch):
             size,
             seed,
             (Table("Table 1", ("method", "MRR", "MRR, published"), (("CCA", 0.5, 0.738),)),),
-            (Figure("Figure 2", "dimensions", (line,), "dimensions", "MRR"),),
+            (Figure("Figure 2", "dimensions", (line,), "dimensions", "MRR", "Of <i>test</i>."),),
             (
                 Claim("CCA <i>is</i> ahead.", 0.1, p_value=0.01, test="paired randomisation"),
                 Claim("OPCA is ahead.", -0.1, p_value=0.001, published="0.773"),
@@ -100,7 +100,7 @@ def test_an_experiment_is_run_and_shown(app, quick):
     assert "CPLSA was not run." in claims and "? k = 25: +0.100" in claims
     assert claims.count("The paper: ") == 1, "nothing is said of it beside the others"
     assert "CCA &lt;i&gt;is&lt;/i&gt; ahead." in claims, "text is never markup"
-    assert "<b>few</b>" not in shown
+    assert "<b>few</b>" not in shown and "Of &lt;i&gt;test&lt;/i&gt;." in shown
     assert "0.738" in shown, "the paper's number beside ours"
     assert len(app.get("plotly_chart")) == 1
     assert app.code[-1].value.startswith(f"python -m simviz.experiments {NAME}")

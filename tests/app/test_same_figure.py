@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from html import unescape
 
 import numpy as np
@@ -36,16 +37,19 @@ def graded():
     grades = np.repeat([3.0, 1.0, 1.0], 30)
     relevance = Relevance.from_pairs(x, np.tile(np.arange(30), 3), grades, shape=(len(names), 30))
     queries = [f"{names[i].split()[0]} {names[i].split()[1][:3]}" for i in about]
-    return PairSet.from_texts(
+    pairs = PairSet.from_texts(
         pages, queries, relevance, name="graded", x_name="pages", y_name="queries"
     )
+    held = np.resize(np.array(["train", "train", "test"], dtype=object), 30)
+    return replace(pairs, y=replace(pairs.y, metadata={"split": held}))
 
 
 @pytest.fixture(scope="module")
 def home(make_home, give_demos):
     """A run on the same pairs as data of one's own and as a demo."""
     pairs = graded()
-    runs = {name: (name, *METHOD, SplitSpec(by="y")) for name in FIRST}
+    splits = {"demo:icons": SplitSpec(by="y"), "own": SplitSpec(by="column")}
+    runs = {name: (name, *METHOD, splits[name]) for name in FIRST}
     with pytest.MonkeyPatch.context() as patch:
         give_demos(patch, {"icons": pairs})
         yield make_home({"own": pairs}, runs, drawn=list(FIRST))
@@ -117,7 +121,9 @@ def test_the_figure_looked_at_first_is_the_same_everywhere(show, home, name):
     evaluation = run.part(part).evaluation
     value = evaluation.value(metric)
     assert evaluation.directions[0] == "y2x" and f"{value:.3f}" == first
-    assert cell(html_report([run], pairs, metric=metric, part=part), metric) == first
+    report = html_report([run], pairs, metric=metric, part=part)
+    assert cell(report, metric) == first
+    assert ("where it names no validation part" in report) == (name == "own")
     low, high = confidence_interval(query_values(evaluation, metric).values)
     assert low <= value <= high
     assert run.info.summary[metric] == pytest.approx(value)
