@@ -11,6 +11,7 @@ from simviz.charts import (
     roc_records,
 )
 from simviz.charts.style import label_ends
+from simviz.evaluation import VectorScorer, dimension_curve, evaluate
 
 
 def roc(n, power=0.3):
@@ -29,6 +30,21 @@ def test_roc_is_square_and_best_first():
         assert (trace.line.color, trace.line.dash) == method_style(method)[:2]
         assert set(trace.customdata) == {method}
     assert "S2Net 0.769, CCA 0.667" in figure.layout.meta["alt"]
+
+
+def test_what_was_measured_is_drawn_under_a_name():
+    X, Y = np.eye(4), np.eye(4)[:, [0, 1, 2, 2]]
+    measured = evaluate(VectorScorer(), X, X).roc
+    assert [t.name for t in roc_figure({"OPCA": measured}).data[1:]] == ["OPCA 1.000"]
+    curve = dimension_curve(X, Y, dimensions=[2, 4], directions=["y2x", "x2y"])
+    figure = dimension_figure({"OPCA": curve}, metric="MRR")
+    (line,) = (t for t in figure.data if t.name)
+    (band,) = (t for t in figure.data if t.fill == "toself")
+    first = [row for row in curve.to_records() if row["direction"] == "y2x"]
+    assert list(line.x) == [2, 4] and list(line.y) == [row["value"] for row in first]
+    assert curve.values("y2x")[1] != curve.values("x2y")[1]
+    ends = [row["value"] + 1.96 * s * row["standard_error"] for row in first for s in (-1, 1)]
+    np.testing.assert_allclose(sorted(band.y), sorted(ends), atol=1e-3)
 
 
 def test_points_on_a_straight_line_are_left_out():

@@ -338,6 +338,12 @@ def test_activations_are_part_of_the_vectors(texts, activation):
     assert_allclose(model.transform(sp.csr_array(X)), expected, atol=1e-6)
 
 
+def test_a_gpu_that_is_not_there_is_missed(texts, monkeypatch):
+    monkeypatch.setattr("torch.cuda.is_available", lambda: False)
+    with pytest.raises(ValueError, match="device='cuda' needs a GPU"):
+        S2Net(**QUICK, device="cuda").fit(*texts[0])
+
+
 def test_models_of_ascending_dimensions_build_on_one_another(texts):
     train, test = texts
     start = get_method("cl_lsi")(12).fit(*train)

@@ -326,3 +326,10 @@ def test_answers_of_another_system_have_no_code_and_labels_are_told_apart(runs, 
     assert text.count("<pre><code>") == 1
     assert 'default_pipeline("imported"' not in Page(text).seen
     assert "same (1)" in text and "same (2)" in text
+
+
+def test_a_split_by_a_column_is_told(runs, pairs):
+    spec = {**runs[0].spec, "split": {**runs[0].spec["split"], "by": "column"}}
+    theirs = replace(runs[0], info=replace(runs[0].info, spec=spec))
+    seen = Page(html_report([theirs], pairs)).seen
+    assert "where it names no validation part, one is drawn with seed 0" in seen
