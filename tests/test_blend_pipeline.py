@@ -47,7 +47,8 @@ def test_it_is_the_weighted_sum(pairs, parts, strange, name):
     blend = BlendPipeline.of(*parts, pairs, alpha=0.3, normalization=name)
     other = blend.with_alpha(0.8)
     assert other.learned_ is blend.learned_ and (blend.alpha, other.alpha) == (0.3, 0.8)
-    for alpha, one in ((0.3, blend), (0.8, other)):
+    ends = (0, blend.with_alpha(0)), (1, blend.with_alpha(1))
+    for alpha, one in (*ends, (0.3, blend), (0.8, other)):
         for size in (1, 3, 100):
             blocks = [*one.iter_similarity(pairs.x, pairs.y, size)]
             assert blocks[0].dtype == np.float64
