@@ -34,6 +34,20 @@ def test_nothing_has_a_place_before_it_is_on_the_disk(store, mine, pairs, result
         assert seen[-1][0].stat().st_ino in drafts
 
 
+def test_a_run_that_is_not_written_to_its_end_leaves_nothing(
+    store, mine, pairs, result, monkeypatch
+):
+    dataset_id = store.datasets.put(pairs, mine)
+
+    def stop(*_):
+        raise RuntimeError("halfway")
+
+    monkeypatch.setattr("simviz.store.run.save_state", stop)
+    with pytest.raises(RuntimeError, match="halfway"):
+        store.runs.put("0" * 32, result, {"dataset_id": dataset_id, "method": "cca"}, mine)
+    assert store.runs.find(mine) == [*(store.root / "runs").iterdir()] == []
+
+
 def test_a_file_is_the_old_one_until_the_new_one_is_on_the_disk(tmp_path, monkeypatch):
     path, seen, fsync = tmp_path / "status.json", [], os.fsync
     write_bytes(path, b"old")
