@@ -169,8 +169,13 @@ def test_searches_and_blends_travel_too(remote, store, ask, mine):
     search = done(search_spec(ask("cca"), {"n_components": [2, 4]}))
     assert len(remote.result(search.id).value.trials) == 2
     parts = [done(spec).run_id for spec in (ask("cca", n_components=5), ask("bm25"))]
-    blend = done(blend_spec(*(store.runs.get(i).info for i in parts), 0.3, workspace=mine))
-    assert store.runs.get(blend.run_id).pipeline().alpha == 0.3
+    spec = blend_spec(*(store.runs.get(i).info for i in parts), 0.3, workspace=mine)
+    assert store.runs.get(done(spec).run_id).pipeline().alpha == 0.3
+    store.runs.delete(parts[0], mine)
+    other = replace(spec, params={**spec.params, "alpha": 0.2})
+    status = remote.wait(remote.submit(other), LONG)
+    assert status.state == "failed"
+    assert "The learned run of this blend cannot be opened" in status.message
 
 
 def test_bugs_are_said_plainly_and_kept_for_the_keeper(remote, store, ask, monkeypatch):
