@@ -79,6 +79,15 @@ def test_n_grams_are_averaged_wherever_a_text_stands():
         torch.testing.assert_close(found[i], table[places].mean(dim=0))
 
 
+def test_common_words_are_seen_before_anything_is_learned(titles):
+    """Random vectors of n-grams keep the cosines of their counts, nearly."""
+    X, _ = titles
+    S = learned(X, X, max_iter=1, learning_rate=1e-9, n_components=128).similarity(X, X)
+    word, place = np.divmod(np.arange(len(S)), len(PLACES))
+    shared = np.equal.outer(word, word).astype(int) + np.equal.outer(place, place)
+    assert S[shared == 1].mean() > S[shared == 0].mean() + 0.1
+
+
 def test_it_learns_pairs_by_heart(titles):
     without = {"dropout": 0.0, "character_dropout": 0.0}
     model = learned(*titles, max_iter=40, hidden_units=24, n_components=16, **without)
