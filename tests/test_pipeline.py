@@ -91,8 +91,11 @@ def test_shared_vocabulary_is_decided_by_common_words(bilingual):
     pipeline = default_pipeline("ssi", questions)
     assert pipeline.model.shared and pipeline.y_features is None
     assert not default_pipeline("ssi", questions, shared=False).model.shared
-    watched = quick("ssi", bilingual).fit(bilingual, validation=bilingual)
-    assert len(watched.model_.validation_scores_) == 2
+
+
+def test_validation_reaches_methods_that_watch_it(bilingual):
+    fitted = quick("ssi", bilingual).fit(bilingual, validation=bilingual)
+    assert len(fitted.model_.validation_scores_) == 2
 
 
 def test_fewer_dimensions_and_unknown_items(bilingual):

@@ -129,13 +129,15 @@ def test_a_split_that_contradicts_itself_everywhere_is_dropped():
 
 
 def test_corrected_roles_are_obeyed():
-    table = read_table(b"first,second,third\na,b,c\nd,e,f\n", "q.csv")
+    data = b"first,second,third\na,b,c\nd,e,f\n"
+    table = read_table(data, "q.csv")
     roles = replace(guess_roles(table), x="third", y="first", ignored=("second",))
     result = to_pairs(table, roles)
     assert list(result.pairs.x.content) == ["c", "f"]
     assert not result.pairs.x.metadata and result.roles is roles
     kept = to_pairs(table, replace(roles, unjudged="ignore")).pairs
     assert kept.relevance.unjudged == "ignore"
+    assert table.frame.equals(read_table(data, "q.csv").frame), "the table is left alone"
 
 
 def test_names_of_sides_do_not_need_text():
