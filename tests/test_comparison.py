@@ -231,7 +231,7 @@ def test_what_was_found_is_reached_by_name_framed_and_pickled(result):
     assert again.to_frame().equals(result.to_frame()) and str(again.verdict) == str(result.verdict)
 
 
-def test_a_frame_is_compared_by_the_names_of_its_columns(pairs, caplog):
+def test_columns_of_a_frame_are_guessed_or_named_and_rows_left_out_are_told(pairs, caplog):
     frame = pd.DataFrame({"document": list(pairs.y), "query": list(pairs.x)})
     assert simviz.compare(frame, ["bm25"]).pairs.x_name == "query", "guessed"
     assert "left out" not in caplog.text
