@@ -251,6 +251,8 @@ def test_progress_is_told_in_order_and_may_stop():
         part(name, 0.0)
         part.listen(name)(1, 2, {})
     assert told == [("a", 0.5), ("a", 0.688), ("b", 0.875), ("b", 0.938)]
+    progress("late", 0.1)
+    assert told[-1] == ("late", 0.938), "what is reported never goes back"
     stopped = Progress(lambda words, fraction: True)
     assert stopped.listen("a")(0, 1, {}) is True
     with pytest.raises(JobCancelled):
