@@ -3,6 +3,7 @@
 import json
 import logging
 import re
+from uuid import UUID
 
 import pytest
 from waiting import LONG
@@ -87,7 +88,7 @@ def test_on_request_every_line_is_json(tmp_path, lines):
 def test_control_characters_and_messages_of_errors_stay_outside(lines, is_json):
     read = lines(is_json=is_json)
     logger = logging.getLogger("simviz.anything")
-    logger.warning("a\r\nb\x00", {"name": SECRET, "share": 0.123456789, "n": 3})
+    logger.warning("a\r\nb\x00", {"name": SECRET, "share": 0.123456789, "n": 3, "id": UUID(int=0)})
     try:
         raise KeyError(SECRET)
     except KeyError:
@@ -99,5 +100,6 @@ def test_control_characters_and_messages_of_errors_stay_outside(lines, is_json):
         told = json.loads(first)
         assert told["name"] == SECRET and told["n"] == 3 and told["level"] == "warning"
         assert told["event"] == "a\r\nb\x00" and told["time"].endswith("+00:00")
+        assert told["id"] == str(UUID(int=0)), "what JSON does not know is told as text"
     else:
         assert "a\\r\\nb\\x00" in first and "share=0.123457 n=3" in first
