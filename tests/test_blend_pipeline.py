@@ -93,6 +93,8 @@ def test_what_was_not_learned_falls_back_to_the_lexical_score(pairs):
         np.testing.assert_allclose(S[:, 1], lexical_scores[:, 1], rtol=1e-6)
         known = alpha * learned.similarity(x, y)[0, 0] + (1 - alpha) * lexical_scores[0, 0]
         assert S[0, 0] == pytest.approx(known, rel=1e-6)
+        np.testing.assert_allclose(blend.similarity(x.take([0]), y), S[:1], rtol=1e-6)
+        np.testing.assert_allclose(blend.similarity(x, y.take([0])), S[:, :1], rtol=1e-6)
 
 
 def test_empty_is_what_neither_part_knows(pairs, parts, strange):
