@@ -85,7 +85,7 @@ def test_common_words_are_seen_before_anything_is_learned(titles):
     S = learned(X, X, max_iter=1, learning_rate=1e-9, n_components=128).similarity(X, X)
     word, place = np.divmod(np.arange(len(S)), len(PLACES))
     shared = np.equal.outer(word, word).astype(int) + np.equal.outer(place, place)
-    assert S[shared == 1].mean() > S[shared == 0].mean() + 0.1
+    assert S[shared == 1].mean() > S[shared == 0].mean() + 0.2, "by .15 without n-grams"
 
 
 def test_it_learns_pairs_by_heart(titles):
