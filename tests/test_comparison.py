@@ -14,7 +14,6 @@ from scorers import TAGS
 import simviz
 from simviz import methods
 from simviz.base import LinearPairModel, MethodTags
-from simviz.charts import dimension_figure, roc_figure
 from simviz.evaluation import VectorScorer, evaluate, metrics
 from simviz.evaluation.trec import trec_run
 from simviz.exceptions import DatasetError, JobCancelled, StoreError
@@ -257,14 +256,6 @@ def test_own_classes_are_stored_and_read_if_trusted(pairs, tmp_path):
     other = type("OPCA", (FirstColumns,), {})
     with pytest.raises(ValueError, match="Name yours otherwise"):
         simviz.load_pipeline(tmp_path / "own.simviz", trusted=[other])
-
-
-def test_charts_take_what_was_measured(result):
-    rocs = {"OPCA": result.evaluations()["opca"].roc}
-    assert any(str(t.name).startswith("OPCA") for t in roc_figure(rocs).data)
-    curves = {"OPCA": result.dimension_curves()["opca"]}
-    names = [t.name for t in dimension_figure(curves).data if t.name]
-    assert names[0].startswith("OPCA 1.000")
 
 
 def test_tuning_chooses_by_folds_and_by_a_metric_of_ones_own(pairs, monkeypatch, tmp_path):
