@@ -8,12 +8,13 @@ import time
 import zipfile
 
 import pytest
+import streamlit as st
 from on_page import hand_in, html, run
 
 from simviz.data.limits import reading_limits, report_progress
 from simviz.data.templates import make_template
 from simviz.exceptions import DatasetError, StoreError
-from simviz.workbench.data import upload
+from simviz.workbench.data import split, upload
 from simviz.workbench.shell import state
 
 PAGE = "data"
@@ -253,3 +254,19 @@ def test_packed_or_large_or_of_numbers_is_not_read_by_the_page(app, monkeypatch)
         hand_in(app, name, data)
         assert not settled(app).exception
     assert ["simviz-reader" in name for name in seen] == [False, True, True, True]
+
+
+def test_a_press_is_followed_though_another_redraw_ends_its_run(app, monkeypatch):
+    hand_in(app, "pairs.csv", GOOD.encode())
+    parts_of, redraws = split.parts_of, [True]
+
+    def redrawn(*args):
+        if redraws:  # such as the end of a job, between two elements of the page
+            redraws.pop()
+            st.rerun()
+        return parts_of(*args)
+
+    monkeypatch.setattr(split, "parts_of", redrawn)
+    run(app.button(key="data-keep").click())
+    mine = app.session_state.workspace
+    assert [i.name for i in state.store().datasets.find(mine) if not i.is_demo] == ["pairs"]

@@ -28,6 +28,8 @@ _ROWS = 20
 # Of the preview of several files: queries, and documents of each.
 _QUERIES, _DOCUMENTS = 8, 5
 _CELL = 300  # characters of a cell in the preview
+#: The upload that was asked to be kept, in the session.
+_SAVED = "data-saved"
 # Role: question, and whether it is asked at once rather than on request.
 _COLUMN_ROLES = {
     "x": ("Left side (x)", True),
@@ -147,11 +149,15 @@ def _show_keep(file: Upload, spec: SplitSpec | None) -> None:
         name = st.text_input("Name", pairs.name, 80, key=key, width=190)
         x_name = st.text_input("Left items", pairs.x_name, 40, key=f"{key}-x", width=140)
         y_name = st.text_input("Right items", pairs.y_name, 40, key=f"{key}-y", width=140)
-        is_saved = st.button("Save and continue", key="data-keep", type="primary")
+        # Remembered until it is done: what redraws the page may end the run that the press began.
+        keep = {_SAVED: file.digest}
+        forms.button(
+            "Save and continue", "data-keep", st.session_state.update, keep, type="primary"
+        )
         st.button("Discard", key="data-discard", on_click=upload.drop)
     if problem := split.parts_of(pairs, spec).problem:
         display.problem(problem)
-    if is_saved:
+    if st.session_state.pop(_SAVED, None) == file.digest:
         with display.problems():
             dataset_id = upload.keep(file, (name, x_name, y_name), spec)
             st.switch_page("pages/train.py", query_params={"data": dataset_id})
